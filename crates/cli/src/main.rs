@@ -1,0 +1,2 @@
+//! The `callgate` binary.
+fn main() {}
