@@ -1,1 +1,8 @@
-//! Placeholder.
+//! MCP wire types of every revision that Callgate serves, a bounded decoder for JSON-RPC messages,
+//! and the codec of mirrored HTTP headers.
+//!
+//! This crate does no I/O, spawns nothing and knows no runtime. It never rounds a number, never
+//! drops a member it does not know, and never looks at a message beyond the bounds it was given.
+//! The server, the client and the gate are its callers.
+
+pub mod json;

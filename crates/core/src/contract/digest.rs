@@ -1,0 +1,1 @@
+//! Digests over canonical JSON.

@@ -1,0 +1,24 @@
+//! Exact JSON: a bounded parser that keeps the text, and a view of it that never loses a digit.
+//!
+//! A [`Document`] owns the text of one JSON value and an index of its parts. A [`Value`] is a
+//! position in that index: copying it is free, and [`Value::raw`] gives back the very bytes that
+//! were received, so what is checked is what is forwarded. Numbers stay text and are compared as
+//! exact decimals ([`Decimal`]); duplicate member names are refused while parsing.
+//!
+//! This module must never pass a number through a float, and never accept a text that RFC 8259
+//! does not define. The decoder, the schema evaluator and the digest are its callers.
+
+mod de;
+mod number;
+mod parse;
+mod value;
+mod write;
+
+pub use de::{ArgumentError, from_value};
+pub use number::Decimal;
+pub use parse::{Limits, ParseError, ParseErrorKind};
+pub use value::{Document, Items, Kind, Members, Value};
+pub use write::{escape_into, push_integer, push_string};
+
+#[cfg(test)]
+mod tests;

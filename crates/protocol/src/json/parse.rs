@@ -1,0 +1,464 @@
+//! The parser: one pass over the text, an explicit stack, and a bound on everything that grows.
+//!
+//! It must never recurse and never allocate more than the bounds allow. Only
+//! [`Document::parse`](super::Document::parse) calls it.
+
+use smallvec::SmallVec;
+use thiserror::Error;
+
+use super::value::{Node, Tag, decode_string};
+
+/// Bounds on one JSON text. Whatever exceeds a bound is refused before memory is spent on it.
+///
+/// # Defaults
+/// - `bytes`: 4 MiB, the largest message that a tool call needs without artifacts.
+/// - `depth`: 64 levels, deeper than any hand-written schema or argument found in practice.
+/// - `nodes`: 262,144 values and member names, 4 MiB of index.
+/// - `number_bytes`: 1,024 characters in one number, so that exact arithmetic stays cheap.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Limits {
+    /// The longest text, in bytes.
+    pub bytes: usize,
+    /// The deepest nesting of arrays and objects.
+    pub depth: usize,
+    /// The largest number of values and member names together.
+    pub nodes: usize,
+    /// The longest number, in bytes of its text.
+    pub number_bytes: usize,
+}
+
+impl Limits {
+    /// The default bounds, usable in constants.
+    pub const DEFAULT: Self = Self { bytes: 4 << 20, depth: 64, nodes: 1 << 18, number_bytes: 1024 };
+
+    /// The same bounds with another bound on bytes.
+    #[must_use]
+    pub const fn with_bytes(mut self, bytes: usize) -> Self {
+        self.bytes = bytes;
+        self
+    }
+
+    /// The same bounds with another bound on depth.
+    #[must_use]
+    pub const fn with_depth(mut self, depth: usize) -> Self {
+        self.depth = depth;
+        self
+    }
+
+    /// The same bounds with another bound on values and member names.
+    #[must_use]
+    pub const fn with_nodes(mut self, nodes: usize) -> Self {
+        self.nodes = nodes;
+        self
+    }
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self::DEFAULT
+    }
+}
+
+/// Why a text is not accepted, and where.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("{kind} at byte {offset}")]
+pub struct ParseError {
+    /// The byte at which parsing stopped, counted from zero.
+    pub offset: usize,
+    /// What was wrong there.
+    pub kind: ParseErrorKind,
+}
+
+/// The kinds of refusal of the parser.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum ParseErrorKind {
+    /// The text is longer than [`Limits::bytes`].
+    #[error("the text is longer than the bound")]
+    TooLong,
+    /// The text is not UTF-8.
+    #[error("the text is not valid UTF-8")]
+    Encoding,
+    /// The text ends inside a value.
+    #[error("the text ends inside a value")]
+    UnexpectedEnd,
+    /// A character stands where the grammar does not allow it.
+    #[error("unexpected character")]
+    UnexpectedCharacter,
+    /// Something follows the value.
+    #[error("unexpected text after the value")]
+    TrailingText,
+    /// A number does not follow the grammar of RFC 8259, section 6.
+    #[error("malformed number")]
+    Number,
+    /// A number is longer than [`Limits::number_bytes`] or its exponent is beyond all use.
+    #[error("the number is out of the accepted range")]
+    NumberRange,
+    /// A string holds a control character or an invalid escape.
+    #[error("malformed string")]
+    String,
+    /// A string holds half of a surrogate pair, which is no character.
+    #[error("unpaired surrogate in a string")]
+    Surrogate,
+    /// Arrays and objects nest deeper than [`Limits::depth`].
+    #[error("the value is nested deeper than the bound")]
+    TooDeep,
+    /// The value has more parts than [`Limits::nodes`].
+    #[error("the value has more parts than the bound")]
+    TooManyNodes,
+    /// An object has two members of one name.
+    #[error("duplicate member name")]
+    DuplicateMember,
+}
+
+/// Above this many members an object is checked for duplicates by sorting instead of by pairs.
+const PAIRWISE_MEMBERS: u32 = 8;
+
+/// Exponents beyond this magnitude have no use and would only make exact comparison costly.
+const EXPONENT_MAGNITUDE: i64 = 1_000_000;
+
+pub(super) fn parse(text: &str, limits: &Limits) -> Result<Vec<Node>, ParseError> {
+    if text.len() > limits.bytes || u32::try_from(text.len()).is_err() {
+        return Err(ParseError { offset: limits.bytes.min(text.len()), kind: ParseErrorKind::TooLong });
+    }
+    let mut parser = Parser {
+        text,
+        bytes: text.as_bytes(),
+        at: 0,
+        limits,
+        nodes: Vec::with_capacity((text.len() / 12 + 4).min(limits.nodes)),
+        open: SmallVec::new(),
+    };
+    parser.run()?;
+    Ok(parser.nodes)
+}
+
+struct Parser<'t> {
+    text: &'t str,
+    bytes: &'t [u8],
+    at: usize,
+    limits: &'t Limits,
+    nodes: Vec<Node>,
+    /// Indices of the containers that are not closed yet.
+    open: SmallVec<[u32; 16]>,
+}
+
+impl Parser<'_> {
+    fn run(&mut self) -> Result<(), ParseError> {
+        loop {
+            self.skip_space();
+            let opened = self.value()?;
+            if opened {
+                // A container was opened and is not empty: its first part comes next.
+                continue;
+            }
+            if self.close_and_advance()? {
+                break;
+            }
+        }
+        self.skip_space();
+        if self.at < self.bytes.len() {
+            return Err(self.error(ParseErrorKind::TrailingText));
+        }
+        Ok(())
+    }
+
+    /// Reads one value, or opens a container. True means that a container with parts was opened and
+    /// the cursor stands before its first value.
+    fn value(&mut self) -> Result<bool, ParseError> {
+        match self.peek() {
+            Some(b'{') => self.open(Tag::Object, b'}'),
+            Some(b'[') => self.open(Tag::Array, b']'),
+            Some(b'"') => self.string().map(|()| false),
+            Some(b't') => self.literal("true", Tag::True).map(|()| false),
+            Some(b'f') => self.literal("false", Tag::False).map(|()| false),
+            Some(b'n') => self.literal("null", Tag::Null).map(|()| false),
+            Some(b'-' | b'0'..=b'9') => self.number().map(|()| false),
+            Some(_) => Err(self.error(ParseErrorKind::UnexpectedCharacter)),
+            None => Err(self.error(ParseErrorKind::UnexpectedEnd)),
+        }
+    }
+
+    /// After a value: closes every container that ends here, or moves past a comma to the next value.
+    /// True means that the outermost value is complete.
+    fn close_and_advance(&mut self) -> Result<bool, ParseError> {
+        loop {
+            let Some(&container) = self.open.last() else { return Ok(true) };
+            let tag = self.node(container).tag();
+            self.node_mut(container).count += 1;
+            self.skip_space();
+            match (self.peek(), tag) {
+                (Some(b','), Tag::Object) => {
+                    self.at += 1;
+                    self.skip_space();
+                    self.member_name()?;
+                    return Ok(false);
+                }
+                (Some(b','), _) => {
+                    self.at += 1;
+                    return Ok(false);
+                }
+                (Some(b'}'), Tag::Object) => {
+                    self.at += 1;
+                    self.close(container);
+                    self.refuse_duplicates(container)?;
+                }
+                (Some(b']'), Tag::Array) => {
+                    self.at += 1;
+                    self.close(container);
+                }
+                (Some(_), _) => return Err(self.error(ParseErrorKind::UnexpectedCharacter)),
+                (None, _) => return Err(self.error(ParseErrorKind::UnexpectedEnd)),
+            }
+        }
+    }
+
+    fn open(&mut self, tag: Tag, end: u8) -> Result<bool, ParseError> {
+        if self.open.len() >= self.limits.depth {
+            return Err(self.error(ParseErrorKind::TooDeep));
+        }
+        let index = self.push(self.at, self.at, tag)?;
+        self.at += 1;
+        self.skip_space();
+        if self.peek() == Some(end) {
+            self.at += 1;
+            self.close_at(index);
+            return Ok(false);
+        }
+        self.open.push(index);
+        if tag == Tag::Object {
+            self.member_name()?;
+        }
+        Ok(true)
+    }
+
+    /// Reads a member name and its colon.
+    fn member_name(&mut self) -> Result<(), ParseError> {
+        match self.peek() {
+            Some(b'"') => self.string()?,
+            Some(_) => return Err(self.error(ParseErrorKind::UnexpectedCharacter)),
+            None => return Err(self.error(ParseErrorKind::UnexpectedEnd)),
+        }
+        self.skip_space();
+        match self.peek() {
+            Some(b':') => self.at += 1,
+            Some(_) => return Err(self.error(ParseErrorKind::UnexpectedCharacter)),
+            None => return Err(self.error(ParseErrorKind::UnexpectedEnd)),
+        }
+        Ok(())
+    }
+
+    fn close(&mut self, container: u32) {
+        self.close_at(container);
+        self.open.pop();
+    }
+
+    fn close_at(&mut self, container: u32) {
+        let end = self.at as u32;
+        let next = self.nodes.len() as u32;
+        let node = self.node_mut(container);
+        node.end = end;
+        node.next = next;
+    }
+
+    fn string(&mut self) -> Result<(), ParseError> {
+        let start = self.at;
+        self.at += 1;
+        let mut escaped = false;
+        loop {
+            let rest = self.bytes.get(self.at..).unwrap_or_default();
+            let Some(skip) = rest.iter().position(|&byte| byte == b'"' || byte == b'\\' || byte < 0x20)
+            else {
+                self.at = self.bytes.len();
+                return Err(self.error(ParseErrorKind::UnexpectedEnd));
+            };
+            self.at += skip;
+            match self.peek() {
+                Some(b'"') => break,
+                Some(b'\\') => {
+                    escaped = true;
+                    self.escape()?;
+                }
+                _ => return Err(self.error(ParseErrorKind::String)),
+            }
+        }
+        self.at += 1;
+        self.push(start, self.at, if escaped { Tag::EscapedString } else { Tag::String })?;
+        Ok(())
+    }
+
+    fn escape(&mut self) -> Result<(), ParseError> {
+        self.at += 1;
+        match self.peek() {
+            Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => self.at += 1,
+            Some(b'u') => {
+                let unit = self.hex_unit()?;
+                match unit {
+                    0xD800..=0xDBFF => {
+                        if self.bytes.get(self.at..self.at + 2) != Some(b"\\u") {
+                            return Err(self.error(ParseErrorKind::Surrogate));
+                        }
+                        self.at += 1;
+                        if !(0xDC00..=0xDFFF).contains(&self.hex_unit()?) {
+                            return Err(self.error(ParseErrorKind::Surrogate));
+                        }
+                    }
+                    0xDC00..=0xDFFF => return Err(self.error(ParseErrorKind::Surrogate)),
+                    _ => {}
+                }
+            }
+            Some(_) => return Err(self.error(ParseErrorKind::String)),
+            None => return Err(self.error(ParseErrorKind::UnexpectedEnd)),
+        }
+        Ok(())
+    }
+
+    /// Reads `uXXXX` with the cursor on the `u`.
+    fn hex_unit(&mut self) -> Result<u16, ParseError> {
+        let digits = self
+            .text
+            .get(self.at + 1..self.at + 5)
+            .filter(|digits| digits.bytes().all(|byte| byte.is_ascii_hexdigit()))
+            .ok_or_else(|| self.error(ParseErrorKind::String))?;
+        self.at += 5;
+        u16::from_str_radix(digits, 16).map_err(|_| self.error(ParseErrorKind::String))
+    }
+
+    fn number(&mut self) -> Result<(), ParseError> {
+        let start = self.at;
+        if self.peek() == Some(b'-') {
+            self.at += 1;
+        }
+        match self.peek() {
+            Some(b'0') => self.at += 1,
+            Some(b'1'..=b'9') => self.digits(),
+            _ => return Err(self.error(ParseErrorKind::Number)),
+        }
+        if self.peek() == Some(b'.') {
+            self.at += 1;
+            self.some_digits()?;
+        }
+        if let Some(b'e' | b'E') = self.peek() {
+            self.at += 1;
+            let exponent_at = self.at;
+            if let Some(b'+' | b'-') = self.peek() {
+                self.at += 1;
+            }
+            self.some_digits()?;
+            let exponent = self.text.get(exponent_at..self.at).and_then(|text| text.parse::<i64>().ok());
+            if !exponent.is_some_and(|exponent| exponent.abs() <= EXPONENT_MAGNITUDE) {
+                return Err(ParseError { offset: start, kind: ParseErrorKind::NumberRange });
+            }
+        }
+        if self.at - start > self.limits.number_bytes {
+            return Err(ParseError { offset: start, kind: ParseErrorKind::NumberRange });
+        }
+        // `01`, `1.` and `1x` end here and are refused by whoever expects a separator.
+        self.push(start, self.at, Tag::Number)?;
+        Ok(())
+    }
+
+    fn digits(&mut self) {
+        while let Some(b'0'..=b'9') = self.peek() {
+            self.at += 1;
+        }
+    }
+
+    fn some_digits(&mut self) -> Result<(), ParseError> {
+        let start = self.at;
+        self.digits();
+        if self.at == start { Err(self.error(ParseErrorKind::Number)) } else { Ok(()) }
+    }
+
+    fn literal(&mut self, word: &str, tag: Tag) -> Result<(), ParseError> {
+        let end = self.at + word.len();
+        if self.bytes.get(self.at..end) != Some(word.as_bytes()) {
+            return Err(self.error(ParseErrorKind::UnexpectedCharacter));
+        }
+        let start = self.at;
+        self.at = end;
+        self.push(start, end, tag)?;
+        Ok(())
+    }
+
+    fn push(&mut self, start: usize, end: usize, tag: Tag) -> Result<u32, ParseError> {
+        let index = self.nodes.len();
+        if index >= self.limits.nodes {
+            return Err(ParseError { offset: start, kind: ParseErrorKind::TooManyNodes });
+        }
+        // The text is shorter than 4 GiB (checked on entry), and there are fewer nodes than bytes.
+        let index = index as u32;
+        self.nodes.push(Node { start: start as u32, end: end as u32, next: index + 1, count: 0, tag });
+        Ok(index)
+    }
+
+    fn refuse_duplicates(&self, object: u32) -> Result<(), ParseError> {
+        let count = self.node(object).count;
+        let mut names: SmallVec<[u32; 16]> = SmallVec::new();
+        let mut at = object + 1;
+        for _ in 0..count {
+            names.push(at);
+            at = self.node(at + 1).next;
+        }
+        let duplicate = if count <= PAIRWISE_MEMBERS {
+            names.iter().enumerate().find_map(|(later, &name)| {
+                names.iter().take(later).any(|&earlier| self.same_name(earlier, name)).then_some(name)
+            })
+        } else {
+            let mut decoded: Vec<_> = names.iter().map(|&name| (self.name(name), name)).collect();
+            decoded.sort_unstable();
+            decoded.windows(2).find_map(|pair| match pair {
+                [(earlier, _), (later, at)] if earlier == later => Some(*at),
+                _ => None,
+            })
+        };
+        match duplicate {
+            Some(name) => {
+                let offset = self.node(name).start as usize;
+                Err(ParseError { offset, kind: ParseErrorKind::DuplicateMember })
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn same_name(&self, one: u32, other: u32) -> bool {
+        let (one, other) = (self.node(one), self.node(other));
+        if one.tag() == Tag::String && other.tag() == Tag::String {
+            self.slice(one) == self.slice(other)
+        } else {
+            decode_string(self.slice(one)) == decode_string(self.slice(other))
+        }
+    }
+
+    fn name(&self, at: u32) -> std::borrow::Cow<'_, str> {
+        decode_string(self.slice(self.node(at)))
+    }
+
+    fn slice(&self, node: Node) -> &str {
+        self.text.get(node.start as usize..node.end as usize).unwrap_or_default()
+    }
+
+    fn node(&self, index: u32) -> Node {
+        self.nodes.get(index as usize).copied().unwrap_or(Node::NULL)
+    }
+
+    #[expect(clippy::indexing_slicing, reason = "callers pass only indices that `push` returned")]
+    fn node_mut(&mut self, index: u32) -> &mut Node {
+        &mut self.nodes[index as usize]
+    }
+
+    fn peek(&self) -> Option<u8> {
+        self.bytes.get(self.at).copied()
+    }
+
+    fn skip_space(&mut self) {
+        while let Some(b' ' | b'\n' | b'\r' | b'\t') = self.peek() {
+            self.at += 1;
+        }
+    }
+
+    fn error(&self, kind: ParseErrorKind) -> ParseError {
+        ParseError { offset: self.at, kind }
+    }
+}

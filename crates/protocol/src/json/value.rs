@@ -1,0 +1,394 @@
+//! The document and the view of one value in it.
+//!
+//! It must never change the text that it was made from. Everything that reads JSON calls it.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::sync::LazyLock;
+
+use super::number::Decimal;
+use super::parse::{Limits, ParseError, ParseErrorKind, parse};
+
+/// What a node of the index stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(super) enum Tag {
+    Null,
+    False,
+    True,
+    Number,
+    String,
+    EscapedString,
+    Array,
+    Object,
+}
+
+/// One part of the text: a value or a member name, in the order of the text.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Node {
+    pub(super) start: u32,
+    pub(super) end: u32,
+    /// The index of the part after this one and everything in it.
+    pub(super) next: u32,
+    /// Items of an array, members of an object.
+    pub(super) count: u32,
+    pub(super) tag: Tag,
+}
+
+impl Node {
+    pub(super) const NULL: Self = Self { start: 0, end: 0, next: 0, count: 0, tag: Tag::Null };
+
+    pub(super) fn tag(self) -> Tag {
+        self.tag
+    }
+}
+
+/// The text of one JSON value, checked and indexed once.
+pub struct Document {
+    text: String,
+    nodes: Vec<Node>,
+}
+
+impl Document {
+    /// Checks and indexes a text.
+    ///
+    /// # Errors
+    /// The first place at which the text breaks RFC 8259 or a bound, or repeats a member name.
+    pub fn parse(text: impl Into<String>, limits: &Limits) -> Result<Self, ParseError> {
+        let text = text.into();
+        let nodes = parse(&text, limits)?;
+        Ok(Self { text, nodes })
+    }
+
+    /// Checks that the bytes are UTF-8, then as [`Document::parse`].
+    ///
+    /// # Errors
+    /// As [`Document::parse`]; bytes that are not UTF-8 are refused, never replaced.
+    pub fn parse_bytes(bytes: Vec<u8>, limits: &Limits) -> Result<Self, ParseError> {
+        if bytes.len() > limits.bytes {
+            return Err(ParseError { offset: limits.bytes, kind: ParseErrorKind::TooLong });
+        }
+        match String::from_utf8(bytes) {
+            Ok(text) => Self::parse(text, limits),
+            Err(error) => {
+                let offset = error.utf8_error().valid_up_to();
+                Err(ParseError { offset, kind: ParseErrorKind::Encoding })
+            }
+        }
+    }
+
+    /// The document `{}`, which stands for arguments that were not sent.
+    #[must_use]
+    pub fn empty_object() -> &'static Self {
+        static EMPTY: LazyLock<Document> = LazyLock::new(|| Document {
+            text: String::from("{}"),
+            nodes: vec![Node { start: 0, end: 2, next: 1, count: 0, tag: Tag::Object }],
+        });
+        &EMPTY
+    }
+
+    /// The whole value.
+    #[must_use]
+    pub fn root(&self) -> Value<'_> {
+        Value { document: self, at: 0 }
+    }
+
+    /// The value at a position that [`Value::position`] gave for this document. A position of another
+    /// document gives `null` or an unrelated value, never a panic.
+    #[must_use]
+    pub fn at(&self, position: u32) -> Value<'_> {
+        Value { document: self, at: position }
+    }
+
+    /// The text, as it was given.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// How many values and member names the document has.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// Always false: a document holds at least one value.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.nodes.is_empty()
+    }
+
+    fn node(&self, at: u32) -> Node {
+        self.nodes.get(at as usize).copied().unwrap_or(Node::NULL)
+    }
+}
+
+impl fmt::Debug for Document {
+    /// Shows the size only: arguments and results do not belong in logs.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Document({} bytes, {} nodes)", self.text.len(), self.nodes.len())
+    }
+}
+
+/// The kind of a JSON value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Kind {
+    /// `null`
+    Null,
+    /// `true` or `false`
+    Boolean,
+    /// A number of any size.
+    Number,
+    /// A string.
+    String,
+    /// An array.
+    Array,
+    /// An object.
+    Object,
+}
+
+/// A value in a [`Document`]. Copying it copies a pointer and a position.
+#[derive(Clone, Copy)]
+pub struct Value<'d> {
+    document: &'d Document,
+    at: u32,
+}
+
+impl<'d> Value<'d> {
+    /// The document that this value is part of.
+    #[must_use]
+    pub fn document(self) -> &'d Document {
+        self.document
+    }
+
+    /// The position of this value in its document; unique there, and stable.
+    #[must_use]
+    pub fn position(self) -> u32 {
+        self.at
+    }
+
+    /// The kind of the value.
+    #[must_use]
+    pub fn kind(self) -> Kind {
+        match self.node().tag {
+            Tag::Null => Kind::Null,
+            Tag::False | Tag::True => Kind::Boolean,
+            Tag::Number => Kind::Number,
+            Tag::String | Tag::EscapedString => Kind::String,
+            Tag::Array => Kind::Array,
+            Tag::Object => Kind::Object,
+        }
+    }
+
+    /// The text of the value, byte for byte as received.
+    #[must_use]
+    pub fn raw(self) -> &'d str {
+        let node = self.node();
+        self.document.text.get(node.start as usize..node.end as usize).unwrap_or("null")
+    }
+
+    /// The byte at which the value starts in its document.
+    #[must_use]
+    pub fn offset(self) -> usize {
+        self.node().start as usize
+    }
+
+    /// True for `null`.
+    #[must_use]
+    pub fn is_null(self) -> bool {
+        self.node().tag == Tag::Null
+    }
+
+    /// The boolean, or nothing if it is none.
+    #[must_use]
+    pub fn as_bool(self) -> Option<bool> {
+        match self.node().tag {
+            Tag::True => Some(true),
+            Tag::False => Some(false),
+            _ => None,
+        }
+    }
+
+    /// The string with escapes resolved, or nothing if it is none. Borrows when there is no escape.
+    #[must_use]
+    pub fn as_str(self) -> Option<Cow<'d, str>> {
+        match self.node().tag {
+            Tag::String => Some(Cow::Borrowed(unquoted(self.raw()))),
+            Tag::EscapedString => Some(decode_string(self.raw())),
+            _ => None,
+        }
+    }
+
+    /// The number as an exact decimal, or nothing if it is none.
+    #[must_use]
+    pub fn as_number(self) -> Option<Decimal<'d>> {
+        (self.node().tag == Tag::Number).then(|| Decimal::of_valid(self.raw()))
+    }
+
+    /// The number as `i64`, if it is a whole number in that range (`5.0` and `5e0` are).
+    #[must_use]
+    pub fn as_i64(self) -> Option<i64> {
+        self.as_number().and_then(|number| number.to_i128()).and_then(|number| i64::try_from(number).ok())
+    }
+
+    /// The number as `u64`, if it is a whole number in that range.
+    #[must_use]
+    pub fn as_u64(self) -> Option<u64> {
+        self.as_number().and_then(|number| number.to_i128()).and_then(|number| u64::try_from(number).ok())
+    }
+
+    /// Items of an array or members of an object; zero for everything else.
+    #[must_use]
+    pub fn len(self) -> usize {
+        self.node().count as usize
+    }
+
+    /// True when [`Value::len`] is zero.
+    #[must_use]
+    pub fn is_empty(self) -> bool {
+        self.len() == 0
+    }
+
+    /// The items of an array; none for everything else.
+    #[must_use]
+    pub fn items(self) -> Items<'d> {
+        let left = if self.node().tag == Tag::Array { self.node().count } else { 0 };
+        Items { document: self.document, at: self.at + 1, left }
+    }
+
+    /// The members of an object in the order of the text; none for everything else.
+    #[must_use]
+    pub fn members(self) -> Members<'d> {
+        let left = if self.node().tag == Tag::Object { self.node().count } else { 0 };
+        Members { document: self.document, at: self.at + 1, left }
+    }
+
+    /// The member of that name, in time linear in the number of members.
+    #[must_use]
+    pub fn get(self, name: &str) -> Option<Value<'d>> {
+        self.members().find(|(key, _)| key.is_str(name)).map(|(_, value)| value)
+    }
+
+    /// True when this is a string equal to `text`; does not allocate when there is no escape.
+    #[must_use]
+    pub fn is_str(self, text: &str) -> bool {
+        match self.node().tag {
+            Tag::String => unquoted(self.raw()) == text,
+            Tag::EscapedString => decode_string(self.raw()) == text,
+            _ => false,
+        }
+    }
+
+    /// The value at a path of member names, or nothing where the path ends early.
+    #[must_use]
+    pub fn path<'n>(self, names: impl IntoIterator<Item = &'n str>) -> Option<Value<'d>> {
+        names.into_iter().try_fold(self, Value::get)
+    }
+
+    fn node(self) -> Node {
+        self.document.node(self.at)
+    }
+}
+
+impl fmt::Debug for Value<'_> {
+    /// Shows kind and place only: arguments and results do not belong in logs.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Value({:?} at byte {})", self.kind(), self.offset())
+    }
+}
+
+/// The items of an array. See [`Value::items`].
+#[derive(Clone, Debug)]
+pub struct Items<'d> {
+    document: &'d Document,
+    at: u32,
+    left: u32,
+}
+
+impl<'d> Iterator for Items<'d> {
+    type Item = Value<'d>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.left = self.left.checked_sub(1)?;
+        let value = Value { document: self.document, at: self.at };
+        self.at = value.node().next;
+        Some(value)
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (self.left as usize, Some(self.left as usize))
+    }
+}
+
+impl ExactSizeIterator for Items<'_> {}
+
+/// The members of an object, name and value. See [`Value::members`].
+#[derive(Clone, Debug)]
+pub struct Members<'d> {
+    document: &'d Document,
+    at: u32,
+    left: u32,
+}
+
+impl<'d> Iterator for Members<'d> {
+    type Item = (Value<'d>, Value<'d>);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.left = self.left.checked_sub(1)?;
+        let name = Value { document: self.document, at: self.at };
+        let value = Value { document: self.document, at: self.at + 1 };
+        self.at = value.node().next;
+        Some((name, value))
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (self.left as usize, Some(self.left as usize))
+    }
+}
+
+impl ExactSizeIterator for Members<'_> {}
+
+fn unquoted(quoted: &str) -> &str {
+    quoted.get(1..quoted.len().saturating_sub(1)).unwrap_or_default()
+}
+
+/// Resolves the escapes of a quoted string that the parser has accepted.
+pub(super) fn decode_string(quoted: &str) -> Cow<'_, str> {
+    let inner = unquoted(quoted);
+    let Some(first) = inner.find('\\') else { return Cow::Borrowed(inner) };
+    let mut decoded = String::with_capacity(inner.len());
+    decoded.push_str(inner.get(..first).unwrap_or_default());
+    let mut rest = inner.get(first..).unwrap_or_default();
+    while let Some(after) = rest.strip_prefix('\\') {
+        let (character, consumed) = decode_escape(after);
+        decoded.push(character);
+        let plain = after.get(consumed..).unwrap_or_default();
+        let end = plain.find('\\').unwrap_or(plain.len());
+        decoded.push_str(plain.get(..end).unwrap_or_default());
+        rest = plain.get(end..).unwrap_or_default();
+    }
+    Cow::Owned(decoded)
+}
+
+/// The character of an escape that starts after its backslash, and how many bytes it takes there.
+fn decode_escape(after: &str) -> (char, usize) {
+    let unit = |at: usize| after.get(at..at + 4).and_then(|digits| u32::from_str_radix(digits, 16).ok());
+    match after.as_bytes().first() {
+        Some(b'b') => ('\u{8}', 1),
+        Some(b'f') => ('\u{c}', 1),
+        Some(b'n') => ('\n', 1),
+        Some(b'r') => ('\r', 1),
+        Some(b't') => ('\t', 1),
+        Some(b'u') => match (unit(1), unit(7)) {
+            (Some(high @ 0xD800..=0xDBFF), Some(low @ 0xDC00..=0xDFFF)) => {
+                let scalar = 0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00);
+                (char::from_u32(scalar).unwrap_or(char::REPLACEMENT_CHARACTER), 11)
+            }
+            (Some(scalar), _) => (char::from_u32(scalar).unwrap_or(char::REPLACEMENT_CHARACTER), 5),
+            (None, _) => (char::REPLACEMENT_CHARACTER, 1),
+        },
+        Some(b'"') => ('"', 1),
+        Some(b'/') => ('/', 1),
+        _ => ('\\', 1),
+    }
+}
