@@ -1,0 +1,167 @@
+//! Canonical JSON: the key order and escaping of RFC 8785, and numbers as exact decimals.
+//!
+//! Where a number is exactly what a double prints, the text is that of RFC 8785; where the RFC
+//! would round, every digit stays. It must never build more of the text than its caller asks for,
+//! and never recurse: depth is the parser's bound, not the stack's. Only the digest calls it.
+
+use std::borrow::Cow;
+use std::vec;
+
+use callgate_protocol::json::{Decimal, Items, Kind, Value, escape_into};
+use sha2::{Digest as _, Sha256};
+
+/// Where canonical text goes.
+pub(super) trait Sink {
+    fn push(&mut self, text: &str);
+}
+
+impl Sink for String {
+    fn push(&mut self, text: &str) {
+        self.push_str(text);
+    }
+}
+
+impl Sink for Sha256 {
+    fn push(&mut self, text: &str) {
+        self.update(text.as_bytes());
+    }
+}
+
+/// The canonical text of a value, for people and tests; digests are made without building it.
+#[must_use]
+pub fn canonical(value: Value<'_>) -> String {
+    let mut text = String::new();
+    write(value, &mut text);
+    text
+}
+
+/// A container whose end is not written yet.
+enum Open<'d> {
+    Array(Items<'d>),
+    Object(vec::IntoIter<(Cow<'d, str>, Value<'d>)>),
+}
+
+pub(super) fn write(value: Value<'_>, sink: &mut impl Sink) {
+    let mut open = Vec::new();
+    let mut scratch = String::new();
+    begin(value, sink, &mut open, &mut scratch);
+    while let Some(container) = open.last_mut() {
+        let next = match container {
+            Open::Array(items) => items.next().map(|item| (None, item)),
+            Open::Object(members) => members.next().map(|(name, member)| (Some(name), member)),
+        };
+        match (next, container) {
+            (Some((name, part)), _) => {
+                // The separator of the first part was written with the opening bracket.
+                if let Some(name) = name {
+                    string(&name, sink, &mut scratch);
+                    sink.push(":");
+                }
+                begin(part, sink, &mut open, &mut scratch);
+            }
+            (None, Open::Array(_)) => {
+                sink.push("]");
+                open.pop();
+                separate(sink, &open);
+            }
+            (None, Open::Object(_)) => {
+                sink.push("}");
+                open.pop();
+                separate(sink, &open);
+            }
+        }
+    }
+}
+
+/// Writes a scalar, or the opening bracket of a container and puts it on the stack.
+fn begin<'d>(value: Value<'d>, sink: &mut impl Sink, open: &mut Vec<Open<'d>>, scratch: &mut String) {
+    match value.kind() {
+        Kind::Array => {
+            sink.push("[");
+            open.push(Open::Array(value.items()));
+            return;
+        }
+        Kind::Object => {
+            sink.push("{");
+            let mut members: Vec<_> =
+                value.members().map(|(name, member)| (name.as_str().unwrap_or_default(), member)).collect();
+            members.sort_unstable_by(|(one, _), (other, _)| one.encode_utf16().cmp(other.encode_utf16()));
+            open.push(Open::Object(members.into_iter()));
+            return;
+        }
+        Kind::String => string(&value.as_str().unwrap_or_default(), sink, scratch),
+        Kind::Number => {
+            if let Some(decimal) = value.as_number() {
+                number(decimal, sink, scratch);
+            }
+        }
+        Kind::Null | Kind::Boolean => sink.push(value.raw()),
+    }
+    separate(sink, open);
+}
+
+/// After a complete part: the comma before the next one, if the container has a next one.
+fn separate(sink: &mut impl Sink, open: &[Open<'_>]) {
+    let more = match open.last() {
+        Some(Open::Array(items)) => items.len() > 0,
+        Some(Open::Object(members)) => members.len() > 0,
+        None => false,
+    };
+    if more {
+        sink.push(",");
+    }
+}
+
+fn string(text: &str, sink: &mut impl Sink, scratch: &mut String) {
+    scratch.clear();
+    escape_into(scratch, text);
+    sink.push("\"");
+    sink.push(scratch);
+    sink.push("\"");
+}
+
+/// Exponents up to which digits are written without one, as ECMAScript prints numbers.
+const PLAIN_DIGITS: i64 = 21;
+
+/// Zeros after the point up to which a small number is written without an exponent.
+const LEADING_ZEROS: i64 = 6;
+
+/// Writes a number in the layout of ECMAScript, with all of its digits.
+fn number(decimal: Decimal<'_>, sink: &mut impl Sink, text: &mut String) {
+    text.clear();
+    if decimal.is_zero() {
+        sink.push("0");
+        return;
+    }
+    if decimal.is_negative() {
+        text.push('-');
+    }
+    let digits = decimal.digits().map(|digit| char::from(b'0' + digit));
+    let precision = decimal.precision() as i64;
+    // The number is 0.d1d2d3... times ten to this power.
+    let point = decimal.scale() + precision;
+    if (1..=PLAIN_DIGITS).contains(&point) {
+        for (at, digit) in (0_i64..).zip(digits) {
+            if at == point {
+                text.push('.');
+            }
+            text.push(digit);
+        }
+        text.extend((precision..point).map(|_| '0'));
+    } else if (-LEADING_ZEROS + 1..=0).contains(&point) {
+        text.push_str("0.");
+        text.extend((point..0).map(|_| '0'));
+        text.extend(digits);
+    } else {
+        for (at, digit) in digits.enumerate() {
+            if at == 1 {
+                text.push('.');
+            }
+            text.push(digit);
+        }
+        text.push('e');
+        text.push(if point > 0 { '+' } else { '-' });
+        text.push_str(&(point - 1).unsigned_abs().to_string());
+    }
+    sink.push(text);
+}
