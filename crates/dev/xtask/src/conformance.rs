@@ -241,7 +241,6 @@ fn judge(set: Set, counts: Counts, run: &Run) -> Result<Vec<String>, Failure> {
     Ok(faults)
 }
 
-#[expect(dead_code, reason = "wired into `test` together with the example")]
 /// The scenarios that a run of every set judges; `coverage` counts them as tests.
 pub(crate) fn judged_scenarios() -> Result<Vec<String>, Failure> {
     let mut names = Vec::new();

@@ -7,6 +7,7 @@
 mod arrows;
 mod ci;
 mod conformance;
+mod coverage;
 mod env;
 mod failure;
 mod fixture;
@@ -53,6 +54,8 @@ enum Task {
         #[command(subcommand)]
         role: Role,
     },
+    /// Every requirement that binds a server is tied to a test
+    Coverage,
     /// No source file is too long
     Size,
     /// Crates depend on each other only along the arrows of the architecture
@@ -114,6 +117,7 @@ fn run(task: Task) -> Result<(), Failure> {
             let counts = if record { Counts::Recorded } else { Counts::Asserted };
             conformance::server(set, counts, url.as_deref())
         }
+        Task::Coverage => coverage::check(),
         Task::Size => size::check(),
         Task::Arrows => arrows::check(),
         Task::Forbidden => forbidden::check(),

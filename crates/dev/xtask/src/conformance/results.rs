@@ -70,9 +70,15 @@ pub(super) fn read(output: &Path) -> Result<Vec<Scenario>, Failure> {
         let entry = entry.at(output.display())?;
         let directory = entry.file_name().to_string_lossy().into_owned();
         let file = entry.path().join("checks.json");
+        let name = scenario_name(&directory).to_owned();
+        // A scenario that broke off leaves a directory without checks.
+        if !file.is_file() {
+            let failures = vec!["it broke off before its checks were written".to_owned()];
+            scenarios.push(Scenario { name, failures, ..Scenario::default() });
+            continue;
+        }
         let text = std::fs::read_to_string(&file).at(file.display())?;
-        let checks = serde_json::from_str(&text).at(file.display())?;
-        scenarios.push(Scenario::of(scenario_name(&directory).to_owned(), &checks));
+        scenarios.push(Scenario::of(name, &serde_json::from_str(&text).at(file.display())?));
     }
     scenarios.sort_by(|a, b| a.name.cmp(&b.name));
     Ok(scenarios)
