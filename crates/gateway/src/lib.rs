@@ -1,1 +1,11 @@
-//! Placeholder.
+//! Tools defined by a configuration file: `callgate.toml`, SQL tools over SQLite and PostgreSQL, and
+//! hot reload.
+//!
+//! The file is read in whole or not at all; nothing in it may be trusted by the model, and nothing that
+//! the model sends may change what a query is. The command line and Rust authors who want the whole
+//! gate are the callers.
+
+pub mod config;
+
+#[doc(hidden)]
+pub mod fuzzing;

@@ -1,0 +1,177 @@
+//! `callgate.toml`: what it may say, and reading it with every error at once.
+//!
+//! Reading has two parts. [`parse`] turns text into a [`Config`] and collects everything that is wrong
+//! with the text itself; it touches nothing outside. What needs the sources, the SQL and the schema
+//! files is checked by the build step. A configuration with an error is never served in part.
+
+use std::io::Read;
+use std::path::Path;
+
+use schemars::generate::SchemaSettings;
+use schemars::transform::RecursiveTransform;
+use schemars::{JsonSchema, Schema};
+use toml::de::DeTable;
+
+mod finding;
+mod json;
+mod keywords;
+mod limits;
+mod located;
+mod reader;
+mod secret;
+mod server;
+mod shape;
+mod source;
+mod tool;
+
+pub use finding::{Finding, Place, Report, Severity, SourceFile};
+pub use json::Places;
+pub use limits::Limits;
+pub use located::Located;
+pub use server::{AuthTable, LimitsTable, LocalPrincipal, ServerTable};
+pub use shape::{ObjectSchema, Property, Shape};
+pub use source::{ConnectionUrl, Kind, PostgresSource, Source, SqliteSource};
+pub use tool::{Direction, Effect, Page, PageKey, Tool};
+
+pub(crate) use json::{nearest_place, pointer};
+pub(crate) use reader::{listed, meant};
+pub(crate) use shape::read_file;
+
+use reader::{Reading, Table};
+
+/// Everything that a `callgate.toml` says.
+#[derive(Clone, Debug, JsonSchema)]
+#[schemars(deny_unknown_fields, title = "callgate.toml")]
+pub struct Config {
+    /// What the server says about itself.
+    #[schemars(required)]
+    pub server: Option<ServerTable>,
+    /// Who calls.
+    pub auth: Option<AuthTable>,
+    /// Bounds for every tool that does not set its own.
+    pub limits: Option<LimitsTable>,
+    /// The stores that tools read from, by name.
+    #[schemars(with = "Option<std::collections::BTreeMap<String, Source>>")]
+    pub source: Vec<(Located<String>, Source)>,
+    /// The tools, by name.
+    #[schemars(with = "Option<std::collections::BTreeMap<String, Tool>>")]
+    pub tool: Vec<Tool>,
+}
+
+/// Reads the text of a configuration. A part that cannot be read is left out of the configuration and
+/// is in the findings. Passwords are blotted out of the text that findings show.
+#[must_use]
+pub fn parse(name: &str, text: &str, limits: &Limits) -> (Config, Vec<Finding>) {
+    let (document, errors) = DeTable::parse_recoverable(text);
+    let reading = Reading::new(SourceFile::new(name, secret::blotted(text, document.get_ref())));
+    for error in errors {
+        let span = error.span().unwrap_or(0..0);
+        let finding = Finding::error(
+            "bad_toml",
+            format!("this is not TOML: {}", error.message()),
+            "correct the syntax; strings need quotes, and each key stands once",
+        );
+        reading.report(span, finding);
+    }
+    let config = Config::read(&reading, document.get_ref(), limits);
+    (config, reading.into_findings())
+}
+
+impl Config {
+    fn read(reading: &Reading, document: &DeTable<'_>, limits: &Limits) -> Self {
+        let mut root = Table::new(reading, document, "the file", 0..0);
+        if root.value("server").is_none() {
+            let finding = Finding::error(
+                "missing_key",
+                "the file lacks the table [server]",
+                "add `[server]` and under it a name, for example `name = \"billing\"`",
+            );
+            reading.report(0..0, finding);
+        }
+        let server = root.table("server", "[server]").map(ServerTable::read);
+        let auth = root.table("auth", "[auth]").map(AuthTable::read);
+        let limit_table = root.table("limits", "[limits]").map(LimitsTable::read);
+        let mut sources = root.named_tables("source");
+        let mut tools = root.named_tables("tool");
+        bound(reading, &mut sources, limits.sources, "sources");
+        bound(reading, &mut tools, limits.tools, "tools");
+        root.finish();
+        Self {
+            server,
+            auth,
+            limits: limit_table,
+            source: sources
+                .into_iter()
+                .filter_map(|(name, table)| Source::read(table).map(|source| (name, source)))
+                .collect(),
+            tool: tools.into_iter().map(|(name, table)| Tool::read(name, table)).collect(),
+        }
+    }
+
+    /// The source of that name.
+    #[must_use]
+    pub fn source(&self, name: &str) -> Option<&Source> {
+        self.source.iter().find(|(other, _)| other.as_str() == name).map(|(_, source)| source)
+    }
+}
+
+fn bound<T>(reading: &Reading, tables: &mut Vec<(Located<String>, T)>, limit: usize, what: &str) {
+    if let Some((first, _)) = tables.get(limit) {
+        let finding = Finding::error(
+            "too_many",
+            format!("the file has more than {limit} {what}"),
+            "split it into several servers",
+        );
+        reading.report(first.place().span(), finding);
+        tables.truncate(limit);
+    }
+}
+
+/// Reads a text file of bounded size.
+pub(crate) fn read_text(path: &Path, limit: usize) -> Result<String, String> {
+    let file = std::fs::File::open(path).map_err(|error| error.kind().to_string())?;
+    let mut bytes = Vec::new();
+    let bound = u64::try_from(limit).unwrap_or(u64::MAX).saturating_add(1);
+    file.take(bound).read_to_end(&mut bytes).map_err(|error| error.kind().to_string())?;
+    if bytes.len() > limit {
+        return Err(format!("it has more than {limit} bytes"));
+    }
+    String::from_utf8(bytes).map_err(|_| "it is not UTF-8".to_owned())
+}
+
+/// The JSON Schema of `callgate.toml`, with which editors complete it.
+#[must_use]
+pub fn json_schema() -> String {
+    let settings = SchemaSettings::draft2020_12().with_transform(RecursiveTransform(without_null));
+    let schema = settings.into_generator().into_root_schema_for::<Config>();
+    let mut text = serde_json::to_string_pretty(&schema).unwrap_or_default();
+    text.push('\n');
+    text
+}
+
+/// Takes out what says that a value may be null: TOML has no null, a key is there or not.
+fn without_null(schema: &mut Schema) {
+    let null = serde_json::json!({ "type": "null" });
+    if let Some(serde_json::Value::Array(choices)) = schema.get_mut("anyOf") {
+        choices.retain(|choice| *choice != null);
+        if let [serde_json::Value::Object(only)] = &mut choices[..] {
+            let only = std::mem::take(only);
+            schema.remove("anyOf");
+            for (key, value) in only {
+                if schema.get(&key).is_none() {
+                    schema.insert(key, value);
+                }
+            }
+        }
+    }
+    if let Some(serde_json::Value::Array(types)) = schema.get_mut("type") {
+        types.retain(|name| name != "null");
+        if let [only] = &mut types[..] {
+            let only = only.take();
+            schema.insert("type".to_owned(), only);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,114 @@
+//! `[server]`, `[auth.local]` and `[limits]`.
+//!
+//! These tables hold no secret and start nothing. The loader reads them.
+
+use schemars::JsonSchema;
+
+use super::located::Located;
+use super::reader::Table;
+
+/// What the server says about itself.
+#[derive(Clone, Debug, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct ServerTable {
+    /// The name that clients show and log, for example `billing`.
+    #[schemars(required)]
+    pub name: Option<Located<String>>,
+    /// A name for people.
+    pub title: Option<Located<String>>,
+    /// The version that clients log. Default: `0.0.0`.
+    pub version: Option<Located<String>>,
+    /// What a model should know about the tools as a whole.
+    pub instructions: Option<Located<String>>,
+    /// How many tools one page of the list holds. Default: 100.
+    #[schemars(range(min = 1, max = 1000))]
+    pub page_size: Option<Located<u64>>,
+}
+
+/// Who calls.
+#[derive(Clone, Debug, Default, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct AuthTable {
+    /// The caller on stdio and on loopback addresses.
+    pub local: Option<LocalPrincipal>,
+}
+
+/// The caller on stdio and on loopback addresses, who needs no credential.
+#[derive(Clone, Debug, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct LocalPrincipal {
+    /// Who it is; `:principal` in SQL.
+    #[schemars(required)]
+    pub principal: Option<Located<String>>,
+    /// On whose data; `:tenant` in SQL.
+    #[schemars(required)]
+    pub tenant: Option<Located<String>>,
+}
+
+/// Bounds for every tool that does not set its own.
+#[derive(Clone, Debug, Default, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct LimitsTable {
+    /// How long a call may take, in milliseconds. Default: 30,000.
+    #[schemars(range(min = 1, max = 3_600_000))]
+    pub timeout_ms: Option<Located<u64>>,
+    /// How many rows a result may have. Default: 1,000.
+    #[schemars(range(min = 1, max = 100_000))]
+    pub max_rows: Option<Located<u64>>,
+    /// How many bytes the rows of a result may take as JSON. Default: 262,144.
+    #[schemars(range(min = 1_024, max = 67_108_864))]
+    pub max_bytes: Option<Located<u64>>,
+    /// How many bytes a request may have. Default: 1,048,576.
+    #[schemars(range(min = 1_024, max = 67_108_864))]
+    pub max_request_bytes: Option<Located<u64>>,
+    /// How long a cursor stays valid, in seconds. Default: 3,600.
+    #[schemars(range(min = 1, max = 604_800))]
+    pub cursor_lifetime_s: Option<Located<u64>>,
+}
+
+impl ServerTable {
+    pub(super) fn read(mut table: Table<'_, '_>) -> Self {
+        let server = Self {
+            name: table.required_string("name", "\"billing\""),
+            title: table.string("title"),
+            version: table.string("version"),
+            instructions: table.string("instructions"),
+            page_size: table.integer("page_size", 1..=1000),
+        };
+        table.finish();
+        server
+    }
+}
+
+impl AuthTable {
+    pub(super) fn read(mut table: Table<'_, '_>) -> Self {
+        let local = table.table("local", "[auth.local]").map(LocalPrincipal::read);
+        table.finish();
+        Self { local }
+    }
+}
+
+impl LocalPrincipal {
+    fn read(mut table: Table<'_, '_>) -> Self {
+        let local = Self {
+            principal: table.required_string("principal", "\"dana\""),
+            tenant: table.required_string("tenant", "\"tenant-a\""),
+        };
+        table.finish();
+        local
+    }
+}
+
+impl LimitsTable {
+    pub(super) fn read(mut table: Table<'_, '_>) -> Self {
+        let limits = Self {
+            timeout_ms: table.integer("timeout_ms", 1..=3_600_000),
+            max_rows: table.integer("max_rows", 1..=100_000),
+            max_bytes: table.integer("max_bytes", 1024..=67_108_864),
+            max_request_bytes: table.integer("max_request_bytes", 1024..=67_108_864),
+            cursor_lifetime_s: table.integer("cursor_lifetime_s", 1..=604_800),
+        };
+        table.finish();
+        limits
+    }
+}

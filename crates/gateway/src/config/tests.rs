@@ -1,0 +1,159 @@
+//! Reading a configuration: what is accepted, and every error with its caret.
+
+use std::fmt::Write as _;
+
+use super::*;
+
+const SKETCH: &str = include_str!("../../tests/files/sketch.toml");
+
+fn read(text: &str) -> (Config, Report) {
+    let (config, findings) = parse("callgate.toml", text, &Limits::default());
+    (config, Report::new(findings))
+}
+
+#[test]
+fn the_sketch_of_the_design_is_read_without_a_finding() {
+    let (config, report) = read(SKETCH);
+    assert_eq!(report.to_string(), "");
+    assert_eq!(config.tool.len(), 1);
+    let tool = &config.tool[0];
+    let Some(Shape::Inline(input)) = &tool.input else { panic!("input is inline") };
+    assert_eq!(
+        input.text,
+        r#"{"type":"object","properties":{"status":{"type":"string","enum":["open","overdue"],"description":"Which invoices"}},"required":["status"],"additionalProperties":false}"#
+    );
+}
+
+#[test]
+fn a_place_inside_a_multi_line_string_is_exact() {
+    let (config, _) = read(SKETCH);
+    let sql = config.tool[0].sql.as_ref().unwrap();
+    let at = sql.find(":tenant").unwrap();
+    let place = sql.place_within(at..at + 7);
+    assert_eq!(&SKETCH[place.span()], ":tenant");
+}
+
+#[test]
+fn a_schema_keeps_every_digit() {
+    let (config, report) = read(
+        "[tool.a.input]\nid = { type = \"integer\", maximum = 9007199254740993, minimum = 0x10, multipleOf = 1.50 }\n",
+    );
+    let Some(Shape::Inline(input)) = &config.tool[0].input else { panic!("input is inline") };
+    assert!(
+        input.text.contains("\"maximum\":9007199254740993,\"minimum\":16,\"multipleOf\":1.50"),
+        "{report}"
+    );
+}
+
+#[test]
+fn a_table_with_a_type_is_a_whole_schema() {
+    let (config, _) = read(
+        "[tool.a.input]\ntype = \"object\"\nrequired = [\"a\"]\n[tool.a.input.properties.a]\ntype = \"string\"\n",
+    );
+    let Some(Shape::Inline(input)) = &config.tool[0].input else { panic!("input is inline") };
+    assert_eq!(input.properties.len(), 1);
+    assert!(input.properties[0].required);
+    assert!(input.text.starts_with("{\"type\":\"object\""));
+}
+
+#[test]
+fn all_errors_are_reported_at_once_with_caret_and_remedy() {
+    let (_, report) = read(include_str!("../../tests/files/broken.toml"));
+    insta::assert_snapshot!("broken", report.to_string());
+}
+
+#[test]
+fn syntax_errors_have_a_place_and_do_not_hide_other_errors() {
+    let (_, report) = read("[server]\nname = billing\nversoin = \"1\"\n[tool.a\n");
+    insta::assert_snapshot!("syntax", report.to_string());
+}
+
+#[test]
+fn an_empty_file_says_what_to_write_first() {
+    let (_, report) = read("");
+    insta::assert_snapshot!("empty", report.to_string());
+}
+
+#[test]
+fn a_file_with_too_many_tools_is_refused_at_the_first_one_too_many() {
+    let limits = Limits { tools: 2, ..Limits::default() };
+    let mut text = String::from("[server]\nname = \"a\"\n");
+    for index in 0..3 {
+        let _ = writeln!(
+            text,
+            "[tool.t{index}]\ndescription = \"d\"\neffect = \"read\"\nsource = \"s\"\nsql = \"select 1\"\noutput.a.type = \"string\""
+        );
+    }
+    let (config, findings) = parse("callgate.toml", &text, &limits);
+    assert_eq!(config.tool.len(), 2);
+    assert_eq!(findings.len(), 1, "{}", Report::new(findings.clone()));
+    assert_eq!(findings[0].code, "too_many");
+    assert_eq!(findings[0].place.as_ref().unwrap().source_line(), "[tool.t2]");
+    let limits = Limits { tools: 3, ..Limits::default() };
+    assert!(parse("callgate.toml", &text, &limits).1.is_empty());
+}
+
+#[test]
+fn a_password_is_never_shown() {
+    let (_, report) = read(
+        "[server]\nname = \"a\"\n[source.s]\nkind = \"postgres\"\nurl = \"postgres://u:hunter2@h/db\"\n",
+    );
+    let finding = &report.findings()[0];
+    assert_eq!(finding.code, "secret_in_file", "{report}");
+    assert_eq!(finding.place.as_ref().unwrap().line(), 5);
+    assert!(!format!("{report} {report:?}").contains("hunter2"));
+}
+
+#[test]
+fn the_committed_schema_of_the_file_is_the_generated_one() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/callgate.schema.json");
+    if std::env::var_os("CALLGATE_GENERATE").is_some() {
+        std::fs::write(path, json_schema()).unwrap();
+    }
+    let committed = std::fs::read_to_string(path).unwrap_or_default();
+    assert!(committed == json_schema(), "docs/callgate.schema.json is stale: run `cargo xtask generate`");
+}
+
+#[test]
+fn the_schema_of_the_file_names_exactly_the_keys_that_the_reader_takes() {
+    // Every key of the generated schema, given a value of a type that no key takes, must be reported as
+    // having the wrong type; a key that the reader does not take would be reported as unknown.
+    let schema: serde_json::Value = serde_json::from_str(&json_schema()).unwrap();
+    for (header, definition, before) in [
+        ("[server]", "ServerTable", ""),
+        ("[auth.local]", "LocalPrincipal", ""),
+        ("[limits]", "LimitsTable", ""),
+        ("[source.s]", "SqliteSource", "kind = \"sqlite\"\n"),
+        ("[source.s]", "PostgresSource", "kind = \"postgres\"\n"),
+        ("[tool.t]", "Tool", ""),
+        ("[tool.t.page]", "Page", ""),
+    ] {
+        let definition = match &schema["$defs"][definition] {
+            serde_json::Value::Null => &schema["properties"]["server"],
+            definition => definition,
+        };
+        let keys = definition["properties"].as_object().unwrap();
+        for key in keys.keys().filter(|key| *key != "kind") {
+            let (_, report) = read(&format!("{header}\n{before}{key} = 1.5\n"));
+            let wrong = report.findings().iter().any(|finding| finding.code == "wrong_type");
+            assert!(wrong, "{header} {key}: {report}");
+        }
+        let (_, report) = read(&format!("{header}\n{before}zzzzzzzz = 1.5\n"));
+        let unknown = report.findings().iter().find(|finding| finding.code == "unknown_key").unwrap();
+        for key in keys.keys() {
+            assert!(unknown.remedy.contains(&format!("`{key}`")), "{header} {key}");
+        }
+        assert_eq!(unknown.remedy.matches('`').count() / 2, keys.len(), "{header}: {}", unknown.remedy);
+    }
+}
+
+#[test]
+fn the_corpus_of_the_loader_is_read_without_a_panic() {
+    let directory = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/corpus/config");
+    let mut count = 0;
+    for entry in std::fs::read_dir(directory).unwrap() {
+        crate::fuzzing::config(&std::fs::read(entry.unwrap().path()).unwrap());
+        count += 1;
+    }
+    assert!(count >= 5, "the corpus is there");
+}
