@@ -1,0 +1,140 @@
+//! The servers compared: what each is called, how it is started for a workload, and how fast it is about.
+
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::Failure;
+use crate::case::{Case, LISTED_TOOLS, Workload};
+use crate::options::Options;
+use crate::peers::{self, Peer};
+use crate::process::Program;
+
+/// A server under test.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Subject {
+    /// This project.
+    Callgate,
+    /// Fixed bytes over the same HTTP library.
+    RawHyper,
+    /// Fixed lines over stdio.
+    RawStdio,
+    /// rmcp at the best its public interface gives.
+    Rmcp,
+    /// rmcp as documented.
+    RmcpDocumented,
+    /// The TypeScript SDK.
+    TypeScript,
+    /// FastMCP.
+    FastMcp,
+}
+
+/// All subjects; the floor and this project first.
+pub const SUBJECTS: [Subject; 7] = [
+    Subject::RawHyper,
+    Subject::RawStdio,
+    Subject::Callgate,
+    Subject::Rmcp,
+    Subject::RmcpDocumented,
+    Subject::TypeScript,
+    Subject::FastMcp,
+];
+
+impl Subject {
+    /// The name in reports and in `--subjects`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Callgate => "callgate",
+            Self::RawHyper => "raw-hyper",
+            Self::RawStdio => "raw-stdio",
+            Self::Rmcp => "rmcp",
+            Self::RmcpDocumented => "rmcp-documented",
+            Self::TypeScript => "typescript",
+            Self::FastMcp => "fastmcp",
+        }
+    }
+
+    /// Whether this subject answers fixed bytes and is what the others are held against.
+    pub fn is_floor(self) -> bool {
+        matches!(self, Self::RawHyper | Self::RawStdio)
+    }
+
+    /// Whether it takes part in a workload.
+    pub fn serves(self, workload: Workload) -> bool {
+        match workload {
+            Workload::EchoStdio => self != Self::RawHyper,
+            Workload::SqlHttp => matches!(self, Self::Callgate | Self::RawHyper),
+            Workload::EchoHttp | Workload::ListHttp => self != Self::RawStdio,
+        }
+    }
+
+    /// Whether valgrind can count it; an interpreter under valgrind says nothing about a server.
+    pub fn is_native(self) -> bool {
+        !matches!(self, Self::TypeScript | Self::FastMcp)
+    }
+
+    /// How many requests of a case it gets in one round, so that a round takes about as long for each.
+    pub fn requests(self, case: &Case, quick: bool) -> usize {
+        let full = if quick { case.requests / 5 } else { case.requests };
+        let divisor = match (self, case.workload) {
+            (Self::Callgate | Self::RawHyper | Self::RawStdio, _) => 1,
+            // Its answers wait 40 ms for a delayed acknowledgement, whatever the number of connections.
+            (Self::RmcpDocumented, Workload::EchoHttp) => return 25 * case.connections,
+            (Self::Rmcp | Self::RmcpDocumented, Workload::ListHttp | Workload::EchoStdio) => 20,
+            (Self::Rmcp | Self::RmcpDocumented, _) => 3,
+            (Self::TypeScript | Self::FastMcp, Workload::EchoStdio) => 200,
+            (Self::TypeScript | Self::FastMcp, Workload::ListHttp) => return 3 * case.connections,
+            (Self::TypeScript | Self::FastMcp, _) => 30,
+        };
+        (full / divisor).max(20)
+    }
+
+    /// How to start it; an error says what is missing, and the subject is then reported as skipped.
+    pub fn program(self, workload: Workload, options: &Options, answer: &Path) -> Result<Program, Failure> {
+        let tools = if workload == Workload::ListHttp { LISTED_TOOLS } else { 1 }.to_string();
+        let http = ["--listen", "127.0.0.1:0", "--workers", "1", "--tools", &tools];
+        let answer = answer.display().to_string();
+        match (self, workload) {
+            (Self::Callgate, Workload::SqlHttp) => {
+                let binary = options.callgate.as_ref().ok_or("--callgate is not given")?;
+                let config = sql_project(options, binary)?;
+                let config = config.display().to_string();
+                Ok(Program::new(binary, &["serve", "--listen", "127.0.0.1:0", "--config", &config]))
+            }
+            (Self::Callgate, _) => {
+                let binary = options.callgate_bench.as_ref().ok_or("--callgate-bench is not given")?;
+                let stdio: &[&str] = &["--tools", &tools];
+                Ok(Program::new(binary, if workload == Workload::EchoStdio { stdio } else { &http }))
+            }
+            (Self::RawStdio, _) => Ok(Program::new(beside("raw")?, &["stdio", "--answer", &answer])),
+            (Self::RawHyper, _) => {
+                let args = ["http", "--listen", "127.0.0.1:0", "--workers", "1", "--answer", &answer];
+                Ok(Program::new(beside("raw")?, &args))
+            }
+            (Self::Rmcp | Self::RmcpDocumented, _) => {
+                let form = if self == Self::Rmcp { "cached" } else { "documented" };
+                let mut args = vec![form, if workload == Workload::EchoStdio { "stdio" } else { "http" }];
+                args.extend_from_slice(&http);
+                Ok(Program::new(beside("rmcp-server")?, &args))
+            }
+            (Self::TypeScript | Self::FastMcp, _) => {
+                let peer = if self == Self::TypeScript { Peer::TypeScript } else { Peer::FastMcp };
+                let transport = if workload == Workload::EchoStdio { "stdio" } else { "http" };
+                peers::program(peer, options, &[transport, &tools])
+            }
+        }
+    }
+}
+
+/// A binary of this workspace: they are built into one directory.
+fn beside(name: &str) -> Result<PathBuf, Failure> {
+    let path = env::current_exe()?.with_file_name(name);
+    if path.exists() { Ok(path) } else { Err(format!("{} is not built", path.display()).into()) }
+}
+
+/// A project with a small SQLite database, written by `callgate demo` or `init`.
+fn sql_project(options: &Options, _binary: &Path) -> Result<PathBuf, Failure> {
+    let config = options.out.join("sql").join("callgate.toml");
+    fs::metadata(&config)?;
+    Ok(config)
+}
