@@ -5,6 +5,7 @@
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for the terminal")]
 
 mod arrows;
+mod bench;
 mod ci;
 mod conformance;
 mod coverage;
@@ -54,6 +55,8 @@ enum Task {
         #[command(subcommand)]
         role: Role,
     },
+    /// Measure against raw hyper and the other servers; fails when an aim of docs/performance.md is missed
+    Bench(bench::Options),
     /// Every requirement that binds a server is tied to a test
     Coverage,
     /// No source file is too long
@@ -117,6 +120,7 @@ fn run(task: Task) -> Result<(), Failure> {
             let counts = if record { Counts::Recorded } else { Counts::Asserted };
             conformance::server(set, counts, url.as_deref())
         }
+        Task::Bench(options) => bench::bench(&options),
         Task::Coverage => coverage::check(),
         Task::Size => size::check(),
         Task::Arrows => arrows::check(),
