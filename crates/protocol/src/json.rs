@@ -17,7 +17,7 @@ mod write;
 pub use de::{ArgumentError, from_value};
 pub use number::Decimal;
 pub use parse::{Limits, ParseError, ParseErrorKind};
-pub use value::{Document, Items, Kind, Members, Value};
+pub use value::{Document, Items, Kind, Members, Value, unescape};
 pub use write::{escape_into, push_integer, push_string};
 
 #[cfg(test)]

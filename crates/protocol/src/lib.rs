@@ -5,4 +5,20 @@
 //! drops a member it does not know, and never looks at a message beyond the bounds it was given.
 //! The server, the client and the gate are its callers.
 
+pub mod error;
+#[doc(hidden)]
+pub mod fuzzing;
+pub mod header;
+pub mod id;
 pub mod json;
+pub mod logging;
+pub mod message;
+pub mod meta;
+pub mod method;
+pub mod revision;
+
+pub use error::ErrorCode;
+pub use id::Id;
+pub use message::{DecodeError, Message, Notification, Request, Response, decode};
+pub use method::Method;
+pub use revision::Revision;

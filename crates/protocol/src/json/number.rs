@@ -127,7 +127,7 @@ impl<'t> Decimal<'t> {
             return self.accumulate(self.whole.iter().map(|digit| digit - b'0'), 0);
         }
         let scale = self.scale();
-        if scale < 0 || scale > 39 {
+        if !(0..=39).contains(&scale) {
             return None;
         }
         self.accumulate(self.digits(), scale)

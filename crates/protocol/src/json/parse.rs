@@ -116,7 +116,7 @@ pub enum ParseErrorKind {
 const PAIRWISE_MEMBERS: u32 = 8;
 
 /// Exponents beyond this magnitude have no use and would only make exact comparison costly.
-const EXPONENT_MAGNITUDE: i64 = 1_000_000;
+const EXPONENT_MAGNITUDE: u64 = 1_000_000;
 
 pub(super) fn parse(text: &str, limits: &Limits) -> Result<Vec<Node>, ParseError> {
     if text.len() > limits.bytes || u32::try_from(text.len()).is_err() {
@@ -347,7 +347,7 @@ impl Parser<'_> {
             }
             self.some_digits()?;
             let exponent = self.text.get(exponent_at..self.at).and_then(|text| text.parse::<i64>().ok());
-            if !exponent.is_some_and(|exponent| exponent.abs() <= EXPONENT_MAGNITUDE) {
+            if exponent.is_none_or(|exponent| exponent.unsigned_abs() > EXPONENT_MAGNITUDE) {
                 return Err(ParseError { offset: start, kind: ParseErrorKind::NumberRange });
             }
         }

@@ -75,6 +75,7 @@ fn each_bound_holds_at_its_value_and_refuses_one_past_it() {
     assert_eq!(parse(&format!("\"{}\"", "x".repeat(62))), Ok(()));
     assert_eq!(parse(&format!("\"{}\"", "x".repeat(63))), Err(ParseErrorKind::TooLong));
     assert_eq!(super::tests::parse("1e1000001").unwrap_err(), ParseErrorKind::NumberRange);
+    assert_eq!(super::tests::parse("1e-9223372036854775808").unwrap_err(), ParseErrorKind::NumberRange);
     assert_eq!(super::tests::parse(&"[".repeat(100_000)).unwrap_err(), ParseErrorKind::TooDeep);
 }
 

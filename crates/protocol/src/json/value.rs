@@ -60,6 +60,15 @@ impl Document {
         Ok(Self { text, nodes })
     }
 
+    /// As [`Document::parse`], but gives the text back with the refusal, for a caller that looks into
+    /// it once more.
+    pub(crate) fn parse_or_return(text: String, limits: &Limits) -> Result<Self, (ParseError, String)> {
+        match parse(&text, limits) {
+            Ok(nodes) => Ok(Self { text, nodes }),
+            Err(error) => Err((error, text)),
+        }
+    }
+
     /// Checks that the bytes are UTF-8, then as [`Document::parse`].
     ///
     /// # Errors
@@ -347,6 +356,13 @@ impl<'d> Iterator for Members<'d> {
 }
 
 impl ExactSizeIterator for Members<'_> {}
+
+/// Resolves the escapes of a JSON string that is given with its quotes and known to be valid, such as
+/// what [`Value::raw`] gives for a string.
+#[must_use]
+pub fn unescape(quoted: &str) -> Cow<'_, str> {
+    decode_string(quoted)
+}
 
 fn unquoted(quoted: &str) -> &str {
     quoted.get(1..quoted.len().saturating_sub(1)).unwrap_or_default()
