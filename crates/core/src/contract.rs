@@ -1,4 +1,135 @@
 //! What a tool promises: its definition, schemas and effect, compiled once and shared by every call.
+//!
+//! A [`Contract`] can only be made from a [`Definition`] that is complete and valid, so the pipeline
+//! never meets a tool that it cannot check. It must never be changed after it was made: a changed
+//! definition is another contract with another digest. Registration and the configuration loader
+//! make contracts; every step of the pipeline reads them.
 
 pub mod digest;
 pub mod schema;
+
+mod definition;
+mod effect;
+mod name;
+
+pub use definition::{Definition, DefinitionFault};
+pub use effect::Effect;
+pub use name::{NameError, ToolName};
+
+use std::time::Duration;
+
+use callgate_protocol::json::Document;
+
+use crate::limits::Limits;
+use digest::ContractDigest;
+use schema::Schema;
+
+/// A checked tool definition.
+#[derive(Debug)]
+pub struct Contract {
+    pub(crate) name: ToolName,
+    pub(crate) effect: Effect,
+    pub(crate) input: Schema,
+    pub(crate) output: Option<Schema>,
+    pub(crate) mirrored: Vec<MirroredParameter>,
+    pub(crate) digest: ContractDigest,
+    pub(crate) timeout: Duration,
+    pub(crate) output_bytes: usize,
+    pub(crate) rendered: String,
+    pub(crate) labels: Vec<String>,
+}
+
+impl Contract {
+    /// Checks a definition and compiles its schemas.
+    ///
+    /// # Errors
+    /// Every fault of the definition, not only the first.
+    pub fn new(definition: &Definition, limits: &Limits) -> Result<Self, Vec<DefinitionFault>> {
+        definition::compile(definition, limits)
+    }
+
+    /// The name by which the tool is called, case-sensitive.
+    #[must_use]
+    pub fn name(&self) -> &ToolName {
+        &self.name
+    }
+
+    /// What a call does to the world.
+    #[must_use]
+    pub fn effect(&self) -> Effect {
+        self.effect
+    }
+
+    /// The schema of the arguments.
+    #[must_use]
+    pub fn input(&self) -> &Schema {
+        &self.input
+    }
+
+    /// The schema of the structured result, where one is declared.
+    #[must_use]
+    pub fn output(&self) -> Option<&Schema> {
+        self.output.as_ref()
+    }
+
+    /// The parameters that an HTTP client mirrors into `Mcp-Param-*` headers.
+    #[must_use]
+    pub fn mirrored(&self) -> &[MirroredParameter] {
+        &self.mirrored
+    }
+
+    /// The digest of everything a model or a check can see of this tool.
+    #[must_use]
+    pub fn digest(&self) -> ContractDigest {
+        self.digest
+    }
+
+    /// How long one call may run.
+    #[must_use]
+    pub fn timeout(&self) -> Duration {
+        self.timeout
+    }
+
+    /// How large a result may be, in bytes of its JSON text.
+    #[must_use]
+    pub fn output_bytes(&self) -> usize {
+        self.output_bytes
+    }
+
+    /// The definition as `tools/list` shows it at the latest revision: one JSON object.
+    #[must_use]
+    pub fn rendered(&self) -> &str {
+        &self.rendered
+    }
+
+    /// The operator's labels, which policies may refer to; never shown to a client.
+    #[must_use]
+    pub fn labels(&self) -> &[String] {
+        &self.labels
+    }
+
+    /// The input schema as a document, for those who render it.
+    #[must_use]
+    pub fn input_document(&self) -> &Document {
+        self.input.document()
+    }
+}
+
+/// A parameter that is mirrored into a header. Source:
+/// <https://modelcontextprotocol.io/specification/2026-07-28/server/tools#x-mcp-header>
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct MirroredParameter {
+    /// The member names that lead to the value in the arguments.
+    pub path: Vec<String>,
+    /// The header's whole name in lower case, `mcp-param-region` for `"x-mcp-header": "Region"`.
+    pub header: String,
+}
+
+impl MirroredParameter {
+    /// A parameter at `path` that is mirrored into `header`.
+    #[must_use]
+    pub fn new(path: Vec<String>, header: String) -> Self {
+        Self { path, header }
+    }
+}

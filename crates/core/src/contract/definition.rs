@@ -1,0 +1,280 @@
+//! From what an author wrote to a contract that can be enforced.
+//!
+//! It finds every fault of a definition at once and never lets a doubtful one pass. Only
+//! [`Contract::new`] calls [`compile`].
+
+use std::time::Duration;
+
+use callgate_protocol::header;
+use callgate_protocol::json::{self, Document, Kind, Value, push_string};
+
+use super::digest::{ContractDigest, DigestBuilder};
+use super::effect::Effect;
+use super::schema::Schema;
+use super::{Contract, MirroredParameter, ToolName};
+use crate::limits::Limits;
+
+/// A tool as its author describes it.
+///
+/// # Defaults
+/// Everything that is `None` or empty is left out of the list; `timeout` and `output_bytes` then come
+/// from [`Limits`].
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Definition {
+    /// The name by which the tool is called.
+    pub name: String,
+    /// The name that people see.
+    pub title: Option<String>,
+    /// What the tool does, when to use it and when not.
+    pub description: Option<String>,
+    /// Icons: one JSON array.
+    pub icons: Option<String>,
+    /// The schema of the arguments: one JSON object.
+    pub input_schema: String,
+    /// The schema of the structured result: one JSON schema.
+    pub output_schema: Option<String>,
+    /// What a call does to the world.
+    pub effect: Effect,
+    /// Members for the definition's `_meta`: one JSON object.
+    pub meta: Option<String>,
+    /// How long one call may run.
+    pub timeout: Option<Duration>,
+    /// How large a result may be, in bytes of JSON text.
+    pub output_bytes: Option<usize>,
+    /// Labels for policies; never shown to a client.
+    pub labels: Vec<String>,
+}
+
+impl Definition {
+    /// A definition of what every tool must have.
+    #[must_use]
+    pub fn new(name: impl Into<String>, effect: Effect, input_schema: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            title: None,
+            description: None,
+            icons: None,
+            input_schema: input_schema.into(),
+            output_schema: None,
+            effect,
+            meta: None,
+            timeout: None,
+            output_bytes: None,
+            labels: Vec::new(),
+        }
+    }
+}
+
+/// One fault of a definition.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{member}{pointer}: {problem}; {remedy}")]
+#[non_exhaustive]
+pub struct DefinitionFault {
+    /// The member of the definition: `name`, `inputSchema`, `outputSchema` and so on.
+    pub member: &'static str,
+    /// The place inside the member as a JSON pointer; empty for the member itself.
+    pub pointer: String,
+    /// What is wrong.
+    pub problem: String,
+    /// What to do about it.
+    pub remedy: String,
+}
+
+impl DefinitionFault {
+    /// A fault of a member.
+    #[must_use]
+    pub fn new(member: &'static str, problem: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self { member, pointer: String::new(), problem: problem.into(), remedy: remedy.into() }
+    }
+}
+
+/// Checks everything and keeps all faults.
+pub(super) fn compile(definition: &Definition, limits: &Limits) -> Result<Contract, Vec<DefinitionFault>> {
+    let mut faults = Vec::new();
+    let name = definition
+        .name
+        .parse::<ToolName>()
+        .map_err(|error| faults.push(DefinitionFault::new("name", error.to_string(), "rename the tool")))
+        .ok();
+    if definition.description.as_ref().is_some_and(|text| text.len() > limits.description_bytes) {
+        let remedy = format!("shorten it to {} bytes", limits.description_bytes);
+        faults.push(DefinitionFault::new("description", "the description is too long", remedy));
+    }
+    let input = compile_schema("inputSchema", &definition.input_schema, limits, &mut faults);
+    let output = definition
+        .output_schema
+        .as_ref()
+        .and_then(|text| compile_schema("outputSchema", text, limits, &mut faults));
+    let mut mirrored = Vec::new();
+    if let Some(schema) = &input {
+        let root = schema.document().root();
+        require_object_root(root, &mut faults);
+        mirrored = mirrored_parameters(root, &mut faults);
+    }
+    check_payload("icons", definition.icons.as_deref(), Kind::Array, limits, &mut faults);
+    check_payload("_meta", definition.meta.as_deref(), Kind::Object, limits, &mut faults);
+    let timeout = definition.timeout.unwrap_or(limits.call_timeout);
+    if timeout.is_zero() || timeout > limits.call_timeout_max {
+        let remedy = format!("choose at most {} seconds", limits.call_timeout_max.as_secs());
+        faults.push(DefinitionFault::new("timeout", "the timeout is zero or too long", remedy));
+    }
+    match (name, input) {
+        (Some(name), Some(input)) if faults.is_empty() => {
+            let rendered = render(definition, &input, output.as_ref());
+            let digest = digest(&rendered, definition.effect);
+            Ok(Contract {
+                name,
+                effect: definition.effect,
+                input,
+                output,
+                mirrored,
+                digest,
+                timeout,
+                output_bytes: definition
+                    .output_bytes
+                    .unwrap_or(limits.output_bytes)
+                    .min(limits.message.bytes),
+                rendered,
+                labels: definition.labels.clone(),
+            })
+        }
+        _ => Err(faults),
+    }
+}
+
+fn compile_schema(
+    member: &'static str,
+    text: &str,
+    limits: &Limits,
+    faults: &mut Vec<DefinitionFault>,
+) -> Option<Schema> {
+    match Schema::compile(text, &limits.schema) {
+        Ok(schema) => Some(schema),
+        Err(error) => {
+            faults.extend(error.findings.into_iter().map(|finding| DefinitionFault {
+                member,
+                pointer: finding.pointer,
+                problem: finding.message,
+                remedy: finding.remedy,
+            }));
+            None
+        }
+    }
+}
+
+/// "`inputSchema` … MUST be a valid JSON Schema object (not `null`)" with `type: "object"`:
+/// <https://modelcontextprotocol.io/specification/2026-07-28/server/tools#tool>
+fn require_object_root(root: Value<'_>, faults: &mut Vec<DefinitionFault>) {
+    if !root.get("type").is_some_and(|kind| kind.is_str("object")) {
+        let problem = "the root of an input schema must have \"type\": \"object\"";
+        faults.push(DefinitionFault::new("inputSchema", problem, "add \"type\": \"object\" to its root"));
+    }
+}
+
+fn mirrored_parameters(root: Value<'_>, faults: &mut Vec<DefinitionFault>) -> Vec<MirroredParameter> {
+    match header::mirrored_parameters(root) {
+        Ok(parameters) => parameters
+            .into_iter()
+            .map(|parameter| MirroredParameter::new(parameter.path, parameter.header))
+            .collect(),
+        Err(found) => {
+            faults.extend(found.into_iter().map(|fault| DefinitionFault {
+                member: "inputSchema",
+                problem: fault.rule.to_string(),
+                remedy: "correct or remove the x-mcp-header annotation".into(),
+                pointer: fault.pointer,
+            }));
+            Vec::new()
+        }
+    }
+}
+
+fn check_payload(
+    member: &'static str,
+    text: Option<&str>,
+    kind: Kind,
+    limits: &Limits,
+    faults: &mut Vec<DefinitionFault>,
+) {
+    let Some(text) = text else { return };
+    let fits = Document::parse(text, &limits.message).is_ok_and(|document| document.root().kind() == kind);
+    if !fits {
+        let wanted = if kind == Kind::Array { "a JSON array" } else { "a JSON object" };
+        faults.push(DefinitionFault::new(member, format!("it is not {wanted}"), format!("give {wanted}")));
+    }
+}
+
+/// The definition as the list shows it. Members are in the order of the specification's type.
+fn render(definition: &Definition, input: &Schema, output: Option<&Schema>) -> String {
+    let mut out = String::with_capacity(256 + input.text().len());
+    out.push_str("{\"name\":");
+    push_string(&mut out, &definition.name);
+    for (member, text) in [("title", &definition.title), ("description", &definition.description)] {
+        if let Some(text) = text {
+            push_member(&mut out, member);
+            push_string(&mut out, text);
+        }
+    }
+    if let Some(icons) = &definition.icons {
+        push_member(&mut out, "icons");
+        out.push_str(&compact(icons));
+    }
+    push_member(&mut out, "inputSchema");
+    out.push_str(&compact(input.text()));
+    if let Some(output) = output {
+        push_member(&mut out, "outputSchema");
+        out.push_str(&compact(output.text()));
+    }
+    push_member(&mut out, "annotations");
+    out.push_str(definition.effect.annotations());
+    if let Some(meta) = &definition.meta {
+        push_member(&mut out, "_meta");
+        out.push_str(&compact(meta));
+    }
+    out.push('}');
+    out
+}
+
+fn push_member(out: &mut String, name: &str) {
+    out.push(',');
+    push_string(out, name);
+    out.push(':');
+}
+
+/// Removes the space between tokens, so that a definition is one line whatever its source looked like.
+/// Nothing inside a string and no digit changes.
+fn compact(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut in_string = false;
+    let mut escaped = false;
+    for character in text.chars() {
+        if in_string {
+            in_string = escaped || character != '"';
+            escaped = !escaped && character == '\\';
+        } else if matches!(character, ' ' | '\n' | '\r' | '\t') {
+            continue;
+        } else {
+            in_string = character == '"';
+        }
+        out.push(character);
+    }
+    out
+}
+
+/// The digest of everything visible, and of the effect, which is not shown but decides.
+fn digest(rendered: &str, effect: Effect) -> ContractDigest {
+    let mut builder = DigestBuilder::new("callgate/contract/1");
+    builder.field("effect", effect.as_str());
+    let bounds = json::Limits::DEFAULT.with_bytes(64 << 20).with_depth(256).with_nodes(1 << 22);
+    if let Ok(document) = Document::parse(rendered, &bounds) {
+        builder.json("definition", document.root());
+    } else {
+        // Unreachable for parts that were parsed one by one; if it happened, the text itself is hashed.
+        builder.field("definition", rendered);
+    }
+    ContractDigest(builder.finish())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,62 @@
+//! Every bound of the gate in one place.
+//!
+//! A bound that is not named here does not exist; transports and sources have their own `Limits`
+//! beside them. Registration, the pipeline and the configuration read it.
+
+use std::time::Duration;
+
+use callgate_protocol::json;
+
+use crate::contract::schema::SchemaLimits;
+
+/// Bounds that hold for every call, whatever the transport.
+///
+/// # Defaults
+/// Each field names its default and the reason for it.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Limits {
+    /// Bounds on one message. Default: [`json::Limits::DEFAULT`].
+    pub message: json::Limits,
+    /// Bounds on compiling and evaluating schemas. Default: [`SchemaLimits::DEFAULT`].
+    pub schema: SchemaLimits,
+    /// Calls in flight in the whole process. Default: 1,024; beyond it a call is refused as busy.
+    pub calls_in_flight: usize,
+    /// How long one call may run when its contract says nothing. Default: 30 seconds.
+    pub call_timeout: Duration,
+    /// The longest time a contract may ask for. Default: 10 minutes.
+    pub call_timeout_max: Duration,
+    /// The largest result, in bytes of JSON text. Default: 1 MiB, more than a model can use.
+    pub output_bytes: usize,
+    /// Failing pointers shown in one answer. Default: 32; the answer says when there were more.
+    pub violations_shown: usize,
+    /// The longest description of a tool, in bytes. Default: 8,192.
+    pub description_bytes: usize,
+    /// Questions that one call may put to the client in one round. Default: 16.
+    pub questions: usize,
+    /// The largest state that a tool may seal between rounds, in bytes. Default: 16 KiB.
+    pub state_bytes: usize,
+    /// How long sealed state stays valid. Default: 10 minutes.
+    pub state_lifetime: Duration,
+    /// Tools in one catalogue. Default: 10,000.
+    pub tools: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            message: json::Limits::DEFAULT,
+            schema: SchemaLimits::DEFAULT,
+            calls_in_flight: 1024,
+            call_timeout: Duration::from_secs(30),
+            call_timeout_max: Duration::from_secs(600),
+            output_bytes: 1 << 20,
+            violations_shown: 32,
+            description_bytes: 8192,
+            questions: 16,
+            state_bytes: 16 << 10,
+            state_lifetime: Duration::from_secs(600),
+            tools: 10_000,
+        }
+    }
+}

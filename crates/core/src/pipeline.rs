@@ -1,0 +1,87 @@
+//! The gate itself: one straight line that every tool call takes, whoever wrote the tool.
+//!
+//! Each step consumes the evidence of the step before and leaves its own, so a step that is left out,
+//! forged or used twice does not compile. [`Pipeline::call`] is the only caller of the steps. There
+//! are no hooks: whatever must happen to a call is a line here.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::call::Call;
+use crate::outcome::Settled;
+use crate::port::{Audit, Clock, Entropy, Ledger};
+use crate::refusal::Refusal;
+use crate::snapshot::Snapshot;
+use crate::stage::admit::{Admission, admit};
+use crate::stage::approve::approve;
+use crate::stage::authenticate::authenticate;
+use crate::stage::authorize::authorize;
+use crate::stage::check::check;
+use crate::stage::execute::execute;
+use crate::stage::reserve::reserve;
+use crate::stage::resolve::resolve;
+use crate::stage::settle::settle;
+use crate::stage::validate::validate;
+
+/// What outlives a snapshot: the stores, the clock, and the count of calls in flight.
+pub struct Pipeline {
+    admission: Admission,
+    ledger: Arc<dyn Ledger>,
+    audit: Arc<dyn Audit>,
+    clock: Arc<dyn Clock>,
+    entropy: Arc<dyn Entropy>,
+}
+
+impl Pipeline {
+    /// A pipeline that admits at most `calls_in_flight` calls at a time.
+    #[must_use]
+    pub fn new(
+        calls_in_flight: usize,
+        ledger: Arc<dyn Ledger>,
+        audit: Arc<dyn Audit>,
+        clock: Arc<dyn Clock>,
+        entropy: Arc<dyn Entropy>,
+    ) -> Self {
+        Self { admission: Admission::new(calls_in_flight), ledger, audit, clock, entropy }
+    }
+
+    /// Takes one call through the gate.
+    ///
+    /// Cancel safe up to the execute step. Dropped while the tool runs, the tool is stopped and the call
+    /// is recorded as cancelled; its effect is then unknown unless it has none.
+    ///
+    /// # Errors
+    /// A refusal of a step before anything was executed. What goes wrong later is part of the outcome,
+    /// because it has a receipt.
+    pub async fn call(&self, snapshot: &Snapshot, call: &Call<'_>) -> Result<Settled, Refusal> {
+        let (clock, entropy) = (&*self.clock, &*self.entropy);
+        let authenticated = authenticate(&*snapshot.authenticate, call).await?;
+        let admitted = admit(&self.admission, authenticated)?;
+        let resolved = resolve(snapshot, admitted, call)?;
+        let validated = validate(snapshot, resolved, call, clock)?;
+        let authorized = authorize(snapshot, validated).await?;
+        let approved = approve(&*snapshot.approvals, authorized).await?;
+        let reserved = reserve(&*self.ledger, &*self.audit, approved, clock, entropy).await?;
+        let executed = execute(&snapshot.limits, reserved, call).await;
+        let checked = check(snapshot, executed, clock, entropy);
+        Ok(settle(snapshot, checked))
+    }
+
+    /// The clock, for those who seal and open beside the pipeline.
+    #[must_use]
+    pub fn clock(&self) -> &Arc<dyn Clock> {
+        &self.clock
+    }
+
+    /// The random source, for those who seal beside the pipeline.
+    #[must_use]
+    pub fn entropy(&self) -> &Arc<dyn Entropy> {
+        &self.entropy
+    }
+}
+
+impl fmt::Debug for Pipeline {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Pipeline")
+    }
+}

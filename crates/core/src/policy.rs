@@ -1,0 +1,42 @@
+//! The default policy, in force when the operator configured none.
+//!
+//! It permits reads to whoever was authenticated locally and lets everything else wait for an
+//! approval. It must never permit an effect.
+
+use crate::contract::Contract;
+use crate::port::{Answer, Decision, Policy, Question};
+use crate::principal::Principal;
+use crate::refusal::Refusal;
+
+/// Reads are permitted, everything else needs an approval, every tool is visible.
+#[derive(Clone, Copy, Debug, Default)]
+#[non_exhaustive]
+pub struct LocalPolicy;
+
+impl LocalPolicy {
+    /// The default policy.
+    #[must_use]
+    pub fn new() -> Self {
+        Self
+    }
+}
+
+impl Policy for LocalPolicy {
+    fn is_visible(&self, _principal: &Principal, _contract: &Contract) -> bool {
+        true
+    }
+
+    fn is_same_for_all(&self) -> bool {
+        true
+    }
+
+    fn decide<'a>(&'a self, question: Question<'a>) -> Answer<'a, Result<Decision, Refusal>> {
+        // An empty vector costs no allocation; the default policy has no rule to name.
+        let policies = Vec::new();
+        Answer::now(Ok(if question.contract.effect().changes_something() && !question.approved {
+            Decision::NeedsApproval { policies }
+        } else {
+            Decision::Permit { policies }
+        }))
+    }
+}

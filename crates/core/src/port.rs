@@ -1,0 +1,24 @@
+//! The ports: what the gate needs from the world, one trait a file.
+//!
+//! An implementation that can answer at once answers with [`Answer::now`], which costs no allocation;
+//! one that has to wait boxes a future. No port may decide what another port decides.
+
+mod answer;
+mod approvals;
+mod audit;
+mod authenticate;
+mod clock;
+mod execute;
+mod ledger;
+mod peer;
+mod policy;
+
+pub use answer::Answer;
+pub use approvals::{Approval, Approvals, NoApprovals};
+pub use audit::{Audit, LogAudit, Record};
+pub use authenticate::{Authenticate, Credentials, LocalIdentity, Transport};
+pub use clock::{Clock, Entropy, EntropyError, SystemClock, SystemEntropy, Timestamp};
+pub use execute::{Execute, Execution};
+pub use ledger::{Ledger, NoLedger, Reservation};
+pub use peer::{LogLevel, Peer, PeerError, SilentPeer};
+pub use policy::{Decision, Policy, Question};

@@ -1,0 +1,30 @@
+//! The tool itself: what runs once every check has passed.
+//!
+//! An executor must never check what the pipeline has checked, and never answer for another tool.
+//! Native handlers, SQL tools and later HTTP and upstream tools implement it.
+
+use super::Answer;
+use crate::invocation::Invocation;
+use crate::outcome::ToolOutput;
+use crate::refusal::Refusal;
+
+/// How a tool ended.
+#[derive(Debug)]
+#[must_use]
+pub enum Execution {
+    /// With a result, which may say that the tool could not do what was asked.
+    Complete(ToolOutput),
+    /// With questions to the client, which [`Invocation::ask`] has noted.
+    Asks,
+    /// Without a result.
+    Failed(Refusal),
+}
+
+/// Runs a tool.
+///
+/// The future is dropped when the caller gives up or the time is over: an executor must stop its work
+/// then, in the backend as well. A panic becomes a refusal of that one call.
+pub trait Execute: Send + Sync {
+    /// Runs the tool for one invocation.
+    fn execute<'a>(&'a self, invocation: &'a Invocation<'a>) -> Answer<'a, Execution>;
+}

@@ -1,0 +1,67 @@
+//! What may be seen and done.
+//!
+//! An implementation decides on the question alone and does no I/O that the question does not need.
+//! No answer means no permission.
+
+use super::Answer;
+use crate::contract::Contract;
+use crate::principal::Principal;
+use crate::refusal::Refusal;
+use callgate_protocol::json::Value;
+
+/// One call to be decided on.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Question<'q> {
+    /// Who calls.
+    pub principal: &'q Principal,
+    /// What is called.
+    pub contract: &'q Contract,
+    /// With what; already checked against the input schema.
+    pub arguments: Value<'q>,
+    /// Whether an approval for exactly this call is at hand.
+    pub approved: bool,
+}
+
+impl<'q> Question<'q> {
+    /// A question about a call that nobody has approved yet.
+    #[must_use]
+    pub fn new(principal: &'q Principal, contract: &'q Contract, arguments: Value<'q>) -> Self {
+        Self { principal, contract, arguments, approved: false }
+    }
+}
+
+/// What a policy decided, and which of its rules did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Decision {
+    /// The call may be made.
+    Permit {
+        /// The rules that decided.
+        policies: Vec<String>,
+    },
+    /// The call may be made once somebody has approved it.
+    NeedsApproval {
+        /// The rules that decided.
+        policies: Vec<String>,
+    },
+    /// The call may not be made.
+    Deny {
+        /// The rules that decided; empty when nothing permits it.
+        policies: Vec<String>,
+    },
+}
+
+/// Decides what is visible and what may be called. Both decisions come from the same rules.
+///
+/// Cancel safe: dropping the answer leaves nothing behind.
+pub trait Policy: Send + Sync {
+    /// Whether this principal may know that the tool exists.
+    fn is_visible(&self, principal: &Principal, contract: &Contract) -> bool;
+
+    /// Whether the set of visible tools is the same for every principal, so that a list may be shared.
+    fn is_same_for_all(&self) -> bool;
+
+    /// Decides on one call. An error is a refusal to decide, which is never a permission.
+    fn decide<'a>(&'a self, question: Question<'a>) -> Answer<'a, Result<Decision, Refusal>>;
+}

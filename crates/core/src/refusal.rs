@@ -1,0 +1,354 @@
+//! The one error type that crosses crate borders: why a call was not carried out as asked.
+//!
+//! `public` is shown to the caller and must never hold an argument value, a path, SQL or a secret;
+//! `detail` goes to the log and the audit record only. Steps, executors and loaders make refusals;
+//! the server maps each code to the wire in one exhaustive match.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::time::Duration;
+
+use crate::contract::schema::Violation;
+
+/// The stable code of a refusal. Codes are part of the public interface: they are documented in
+/// `docs/refusals.md` and never change their meaning.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Code {
+    /// The request is not a well-formed tool call.
+    MalformedCall,
+    /// No tool of that name exists for this caller.
+    UnknownTool,
+    /// A mirrored header and the body differ, or one of them is missing.
+    HeaderMismatch,
+    /// The arguments do not fit the input schema.
+    InvalidArguments,
+    /// Checking the arguments took more work than the bound allows.
+    ArgumentsTooCostly,
+    /// Nobody was authenticated.
+    Unauthenticated,
+    /// The policy does not permit this call.
+    Forbidden,
+    /// The gate is at a bound on concurrency.
+    Busy,
+    /// The tool needs a capability that the client did not declare with this request.
+    MissingCapability,
+    /// A sealed state is forged, expired, or was given for another request.
+    InvalidState,
+    /// An answer to a question of the tool is malformed.
+    InvalidInputResponse,
+    /// A cursor is forged, expired, or was given for another request.
+    InvalidCursor,
+    /// The call needs an approval that nobody here can give.
+    ApprovalRequired,
+    /// The tool changes something, and no ledger is there to record it.
+    LedgerRequired,
+    /// The call did not finish in time.
+    Timeout,
+    /// The caller gave the call up.
+    Cancelled,
+    /// The tool reported that it could not do what was asked.
+    ToolFailed,
+    /// The tool stopped in a way that it did not intend.
+    ToolPanicked,
+    /// The result does not fit the output schema.
+    OutputInvalid,
+    /// The result is larger than the contract allows.
+    OutputTooLarge,
+    /// A source that the tool reads from cannot be reached.
+    SourceUnavailable,
+    /// Something of ours failed.
+    Internal,
+}
+
+impl Code {
+    /// Every code, in the order of the manual.
+    pub const ALL: [Self; 22] = [
+        Self::MalformedCall,
+        Self::UnknownTool,
+        Self::HeaderMismatch,
+        Self::InvalidArguments,
+        Self::ArgumentsTooCostly,
+        Self::Unauthenticated,
+        Self::Forbidden,
+        Self::Busy,
+        Self::MissingCapability,
+        Self::InvalidState,
+        Self::InvalidInputResponse,
+        Self::InvalidCursor,
+        Self::ApprovalRequired,
+        Self::LedgerRequired,
+        Self::Timeout,
+        Self::Cancelled,
+        Self::ToolFailed,
+        Self::ToolPanicked,
+        Self::OutputInvalid,
+        Self::OutputTooLarge,
+        Self::SourceUnavailable,
+        Self::Internal,
+    ];
+
+    /// The name on the wire, in records and in the manual.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::MalformedCall => "malformed_call",
+            Self::UnknownTool => "unknown_tool",
+            Self::HeaderMismatch => "header_mismatch",
+            Self::InvalidArguments => "invalid_arguments",
+            Self::ArgumentsTooCostly => "arguments_too_costly",
+            Self::Unauthenticated => "unauthenticated",
+            Self::Forbidden => "forbidden",
+            Self::Busy => "busy",
+            Self::MissingCapability => "missing_capability",
+            Self::InvalidState => "invalid_state",
+            Self::InvalidInputResponse => "invalid_input_response",
+            Self::InvalidCursor => "invalid_cursor",
+            Self::ApprovalRequired => "approval_required",
+            Self::LedgerRequired => "ledger_required",
+            Self::Timeout => "timeout",
+            Self::Cancelled => "cancelled",
+            Self::ToolFailed => "tool_failed",
+            Self::ToolPanicked => "tool_panicked",
+            Self::OutputInvalid => "output_invalid",
+            Self::OutputTooLarge => "output_too_large",
+            Self::SourceUnavailable => "source_unavailable",
+            Self::Internal => "internal",
+        }
+    }
+
+    /// Who has to change something.
+    #[must_use]
+    pub const fn party(self) -> Party {
+        match self {
+            Self::MalformedCall
+            | Self::UnknownTool
+            | Self::HeaderMismatch
+            | Self::InvalidArguments
+            | Self::ArgumentsTooCostly
+            | Self::Unauthenticated
+            | Self::MissingCapability
+            | Self::InvalidState
+            | Self::InvalidInputResponse
+            | Self::InvalidCursor
+            | Self::Cancelled => Party::Caller,
+            Self::Forbidden | Self::ApprovalRequired => Party::Policy,
+            Self::Timeout
+            | Self::ToolFailed
+            | Self::ToolPanicked
+            | Self::OutputInvalid
+            | Self::OutputTooLarge => Party::Tool,
+            Self::SourceUnavailable => Party::Upstream,
+            Self::Busy | Self::LedgerRequired | Self::Internal => Party::Us,
+        }
+    }
+
+    /// Whether and how the same intention may be tried again.
+    #[must_use]
+    pub const fn retry(self) -> Retry {
+        match self {
+            Self::InvalidArguments
+            | Self::ArgumentsTooCostly
+            | Self::MalformedCall
+            | Self::HeaderMismatch
+            | Self::InvalidInputResponse
+            | Self::MissingCapability
+            | Self::InvalidState
+            | Self::InvalidCursor
+            | Self::OutputTooLarge => Retry::Changed,
+            Self::Busy | Self::SourceUnavailable => Retry::After(Duration::from_secs(1)),
+            Self::Timeout | Self::Cancelled => Retry::Same,
+            Self::UnknownTool
+            | Self::Unauthenticated
+            | Self::Forbidden
+            | Self::ApprovalRequired
+            | Self::LedgerRequired
+            | Self::ToolFailed
+            | Self::ToolPanicked
+            | Self::OutputInvalid
+            | Self::Internal => Retry::No,
+        }
+    }
+
+    /// What the caller can safely do next.
+    #[must_use]
+    pub const fn next_step(self) -> &'static str {
+        match self {
+            Self::MalformedCall => "send a tools/call request with a name and an arguments object",
+            Self::UnknownTool => "list the tools and choose one of them",
+            Self::HeaderMismatch => "list the tools again and mirror the parameters they name",
+            Self::InvalidArguments => "correct the arguments named here and call again",
+            Self::ArgumentsTooCostly => "call again with smaller arguments",
+            Self::Unauthenticated => "send a credential that this server accepts",
+            Self::Forbidden => "do not repeat the call; ask the operator for permission",
+            Self::Busy => "call again later",
+            Self::MissingCapability => "call again from a client that declares the capability",
+            Self::InvalidState => "start the call again without requestState",
+            Self::InvalidInputResponse => "answer the question as its schema asks",
+            Self::InvalidCursor => "start again from the first page",
+            Self::ApprovalRequired => "do not repeat the call; ask the operator to approve it",
+            Self::LedgerRequired => "do not repeat the call; this server cannot record its effect",
+            Self::Timeout => "call again with a narrower question",
+            Self::Cancelled => "call again if the result is still wanted",
+            Self::ToolFailed => "read the message; do not repeat the same call",
+            Self::ToolPanicked => "do not repeat the call; report it to the operator",
+            Self::OutputInvalid => "do not repeat the call; report it to the operator",
+            Self::OutputTooLarge => "call again with a narrower question",
+            Self::SourceUnavailable => "call again later",
+            Self::Internal => "do not repeat the call; report it to the operator",
+        }
+    }
+}
+
+impl fmt::Display for Code {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// Who is at fault.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Party {
+    /// Whoever made the call.
+    Caller,
+    /// The operator's policy.
+    Policy,
+    /// The tool.
+    Tool,
+    /// A source or server behind the tool.
+    Upstream,
+    /// Callgate itself.
+    Us,
+}
+
+impl Party {
+    /// The name in records and in the manual.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Caller => "caller",
+            Self::Policy => "policy",
+            Self::Tool => "tool",
+            Self::Upstream => "upstream",
+            Self::Us => "us",
+        }
+    }
+}
+
+/// Whether a retry makes sense.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Retry {
+    /// It does not.
+    No,
+    /// The same request may be sent again.
+    Same,
+    /// The same request may be sent again after that time.
+    After(Duration),
+    /// A corrected request may be sent.
+    Changed,
+}
+
+impl Retry {
+    /// The name on the wire.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::No => "no",
+            Self::Same => "same",
+            Self::After(_) => "after",
+            Self::Changed => "changed",
+        }
+    }
+}
+
+/// A call that was not carried out as asked.
+#[derive(Debug)]
+#[must_use]
+pub struct Refusal(Box<Parts>);
+
+#[derive(Debug)]
+struct Parts {
+    code: Code,
+    public: Cow<'static, str>,
+    detail: Option<String>,
+    violations: Vec<Violation>,
+    truncated: bool,
+    data: Option<String>,
+}
+
+impl Refusal {
+    /// A refusal with what the caller may read.
+    pub fn new(code: Code, public: impl Into<Cow<'static, str>>) -> Self {
+        let public = public.into();
+        Self(Box::new(Parts {
+            code,
+            public,
+            detail: None,
+            violations: Vec::new(),
+            truncated: false,
+            data: None,
+        }))
+    }
+
+    /// Adds what only the operator may read.
+    pub fn with_detail(mut self, detail: impl fmt::Display) -> Self {
+        self.0.detail = Some(detail.to_string());
+        self
+    }
+
+    /// Adds the failing places of arguments or output; `truncated` says that there were more.
+    pub fn with_violations(mut self, violations: Vec<Violation>, truncated: bool) -> Self {
+        self.0.violations = violations;
+        self.0.truncated = truncated;
+        self
+    }
+
+    /// Adds the `data` member of a JSON-RPC error: one JSON value that the caller may read.
+    pub fn with_data(mut self, data: String) -> Self {
+        self.0.data = Some(data);
+        self
+    }
+
+    /// The stable code.
+    #[must_use]
+    pub fn code(&self) -> Code {
+        self.0.code
+    }
+
+    /// What the caller may read.
+    #[must_use]
+    pub fn public(&self) -> &str {
+        &self.0.public
+    }
+
+    /// What only the operator may read.
+    #[must_use]
+    pub fn detail(&self) -> Option<&str> {
+        self.0.detail.as_deref()
+    }
+
+    /// The failing places.
+    #[must_use]
+    pub fn violations(&self) -> &[Violation] {
+        &self.0.violations
+    }
+
+    /// True when there were more failing places than shown.
+    #[must_use]
+    pub fn is_truncated(&self) -> bool {
+        self.0.truncated
+    }
+
+    /// The `data` member of a JSON-RPC error.
+    #[must_use]
+    pub fn data(&self) -> Option<&str> {
+        self.0.data.as_deref()
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.0.code, self.0.public)
+    }
+}
+
+impl std::error::Error for Refusal {}

@@ -1,0 +1,126 @@
+//! Everything that a call is judged by, taken once at its start and kept until its end.
+//!
+//! A reload makes a whole new snapshot; nothing in one ever changes. The server publishes it and the
+//! pipeline reads it.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::contract::Contract;
+use crate::contract::digest::Digest;
+use crate::limits::Limits;
+use crate::port::{Approvals, Authenticate, Execute, Policy};
+use crate::seal::KeyRing;
+
+/// A contract and what carries it out.
+pub struct Tool {
+    pub(crate) contract: Contract,
+    pub(crate) execute: Box<dyn Execute>,
+}
+
+impl Tool {
+    /// A tool of a contract and its executor.
+    #[must_use]
+    pub fn new(contract: Contract, execute: impl Execute + 'static) -> Self {
+        Self { contract, execute: Box::new(execute) }
+    }
+
+    /// The contract.
+    #[must_use]
+    pub fn contract(&self) -> &Contract {
+        &self.contract
+    }
+}
+
+impl fmt::Debug for Tool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Tool({})", self.contract.name())
+    }
+}
+
+/// All tools, by name.
+#[derive(Debug, Default)]
+pub struct Catalogue {
+    tools: Vec<Arc<Tool>>,
+}
+
+impl Catalogue {
+    /// A catalogue in the order of the names.
+    ///
+    /// # Errors
+    /// The names that two tools share.
+    pub fn new(tools: impl IntoIterator<Item = Arc<Tool>>) -> Result<Self, DuplicateNames> {
+        let mut tools: Vec<_> = tools.into_iter().collect();
+        tools.sort_by(|one, other| one.contract.name.cmp(&other.contract.name));
+        let mut names: Vec<String> = tools
+            .windows(2)
+            .filter_map(|pair| match pair {
+                [one, other] if one.contract.name == other.contract.name => {
+                    Some(one.contract.name.to_string())
+                }
+                _ => None,
+            })
+            .collect();
+        names.dedup();
+        if names.is_empty() { Ok(Self { tools }) } else { Err(DuplicateNames(names)) }
+    }
+
+    /// The tool of that name.
+    #[must_use]
+    pub fn find(&self, name: &str) -> Option<&Arc<Tool>> {
+        let at = self.tools.binary_search_by(|tool| tool.contract.name.as_str().cmp(name)).ok()?;
+        self.tools.get(at)
+    }
+
+    /// All tools in the order of their names.
+    pub fn tools(&self) -> impl ExactSizeIterator<Item = &Arc<Tool>> {
+        self.tools.iter()
+    }
+}
+
+/// Names that two tools share.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("two tools have the same name: {}", .0.join(", "))]
+pub struct DuplicateNames(pub Vec<String>);
+
+/// Everything that a call is judged by.
+#[derive(Clone)]
+#[non_exhaustive]
+pub struct Snapshot {
+    /// The tools.
+    pub catalogue: Arc<Catalogue>,
+    /// Who is who.
+    pub authenticate: Arc<dyn Authenticate>,
+    /// Who may do what.
+    pub policy: Arc<dyn Policy>,
+    /// The digest of the policy and of the configuration that feeds it.
+    pub policy_revision: Digest,
+    /// Who approves.
+    pub approvals: Arc<dyn Approvals>,
+    /// The keys that seal state and cursors.
+    pub keys: Arc<KeyRing>,
+    /// The bounds.
+    pub limits: Arc<Limits>,
+}
+
+impl Snapshot {
+    /// A snapshot of its parts.
+    #[must_use]
+    pub fn new(
+        catalogue: Arc<Catalogue>,
+        authenticate: Arc<dyn Authenticate>,
+        policy: Arc<dyn Policy>,
+        policy_revision: Digest,
+        approvals: Arc<dyn Approvals>,
+        keys: Arc<KeyRing>,
+        limits: Arc<Limits>,
+    ) -> Self {
+        Self { catalogue, authenticate, policy, policy_revision, approvals, keys, limits }
+    }
+}
+
+impl fmt::Debug for Snapshot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Snapshot").field("catalogue", &self.catalogue).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,35 @@
+//! Step 6: whether somebody has approved what policy wants approved.
+//!
+//! An approval is used up here, before anything is dispatched, and never given back.
+
+use super::authorize::Authorized;
+use super::validate::Validated;
+use crate::port::{Approval, Approvals};
+use crate::refusal::Refusal;
+
+/// Evidence: the call is permitted, and approved where it had to be.
+#[derive(Debug)]
+#[must_use]
+pub struct Approved<'r> {
+    authorized: Authorized<'r>,
+}
+
+impl<'r> Approved<'r> {
+    pub(in crate::stage) fn validated(&self) -> &Validated<'r> {
+        self.authorized.validated()
+    }
+}
+
+/// Uses up an approval, if one is needed.
+pub(crate) async fn approve<'r>(
+    port: &dyn Approvals,
+    authorized: Authorized<'r>,
+) -> Result<Approved<'r>, Refusal> {
+    if authorized.needs_approval() {
+        let validated = authorized.validated();
+        let resolved = validated.resolved();
+        let approval = Approval::new(resolved.principal(), resolved.contract().digest, validated.input());
+        port.consume(approval).await?;
+    }
+    Ok(Approved { authorized })
+}

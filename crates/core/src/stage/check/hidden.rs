@@ -1,0 +1,61 @@
+//! Finds characters that a person does not see and a model reads: bidirectional overrides, tag
+//! characters and raw terminal controls.
+//!
+//! It reports, it never removes: real text in real scripts uses joiners and marks, and those are not
+//! counted. The check step calls it.
+
+/// True when the text holds a character whose only use in a tool result is to hide something.
+pub(super) fn has_hidden_text(json: &str) -> bool {
+    // Nearly all results are ASCII without escapes of control characters, which one pass rules out.
+    if json.is_ascii() {
+        return memchr_escape(json);
+    }
+    json.chars().any(is_hidden) || memchr_escape(json)
+}
+
+/// Escaped spellings: JSON text may write any of these characters as `\uXXXX`.
+fn memchr_escape(json: &str) -> bool {
+    let mut rest = json;
+    while let Some(at) = rest.find("\\u") {
+        let digits = rest.get(at + 2..at + 6).unwrap_or_default();
+        let unit = u32::from_str_radix(digits, 16).unwrap_or_default();
+        // The high surrogate DB40 leads to the tag characters U+E0000 to U+E00FF.
+        if unit == 0xDB40 || char::from_u32(unit).is_some_and(is_hidden) {
+            return true;
+        }
+        rest = rest.get(at + 2..).unwrap_or_default();
+    }
+    false
+}
+
+fn is_hidden(character: char) -> bool {
+    matches!(character,
+        '\u{1b}' | '\u{7f}' | '\u{80}'..='\u{9f}'      // terminal controls
+        | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' // bidirectional overrides and isolates
+        | '\u{2060}'..='\u{2064}' | '\u{feff}'           // invisible operators
+        | '\u{e0000}'..='\u{e007f}'                      // tag characters
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::has_hidden_text;
+
+    #[test]
+    fn hidden_characters_are_found_plain_and_escaped() {
+        for text in
+            ["a\u{202e}b", "\u{e0041}", "\"\\u202e\"", "\"\\udb40\\udc41\"", "\"\\u001b[31m\"", "x\u{9b}y"]
+        {
+            assert!(has_hidden_text(text), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn real_text_in_real_scripts_is_left_alone() {
+        for text in
+            ["plain", "می\u{200c}خواهم", "👩\u{200d}👩\u{200d}👧", "日本語", "\"\\u00e9\\n\"", "C:\\\\udir"]
+        {
+            assert!(!has_hidden_text(text), "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! Step 8: the tool runs.
+//!
+//! It must never start a second attempt. A panic, a deadline and a failure are outcomes like any other.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+use futures_util::FutureExt as _;
+use tokio::time::{Instant, timeout_at};
+
+use super::reserve::Reserved;
+use crate::call::Call;
+use crate::invocation::{Invocation, Noted};
+use crate::limits::Limits;
+use crate::port::Execution;
+use crate::refusal::{Code, Refusal};
+
+/// Evidence: the tool has run, and this is what it left.
+#[derive(Debug)]
+#[must_use]
+pub struct Executed<'r> {
+    reserved: Reserved<'r>,
+    execution: Execution,
+    noted: Noted,
+}
+
+impl<'r> Executed<'r> {
+    pub(in crate::stage) fn into_parts(self) -> (Reserved<'r>, Execution, Noted) {
+        (self.reserved, self.execution, self.noted)
+    }
+}
+
+/// Runs the tool until it ends or its time is over.
+pub(crate) async fn execute<'r>(limits: &Limits, reserved: Reserved<'r>, call: &Call<'_>) -> Executed<'r> {
+    let validated = reserved.validated();
+    let resolved = validated.resolved();
+    let deadline = Instant::now() + resolved.contract().timeout;
+    let invocation = Invocation {
+        call: reserved.call(),
+        contract: resolved.contract(),
+        principal: resolved.principal(),
+        arguments: validated.arguments(),
+        input: validated.input(),
+        deadline,
+        peer: call.peer,
+        declared: call.declared,
+        responses: validated.responses(),
+        state: validated.state(),
+        questions_max: limits.questions,
+        noted: Mutex::new(Noted::default()),
+        cancellation: OnceLock::new(),
+    };
+    // A handler that panics before its first await panics inside this async block, where it is caught.
+    let run = AssertUnwindSafe(async { resolved.tool().execute.execute(&invocation).await }).catch_unwind();
+    let execution = match timeout_at(deadline, run).await {
+        Ok(Ok(execution)) => execution,
+        Ok(Err(panic)) => Execution::Failed(
+            Refusal::new(Code::ToolPanicked, "the tool stopped unexpectedly")
+                .with_detail(panic_text(&*panic)),
+        ),
+        Err(_elapsed) => Execution::Failed(Refusal::new(Code::Timeout, "the tool did not finish in time")),
+    };
+    let noted = invocation.noted.into_inner().unwrap_or_else(PoisonError::into_inner);
+    Executed { execution, noted, reserved }
+}
+
+/// The message of a panic, for the operator only.
+fn panic_text(panic: &(dyn std::any::Any + Send)) -> &str {
+    panic
+        .downcast_ref::<&str>()
+        .copied()
+        .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
+        .unwrap_or("a panic without a message")
+}

@@ -1,0 +1,45 @@
+//! Step 3: which contract is meant.
+//!
+//! A tool that the principal may not see and a tool that does not exist give the same answer.
+
+use std::sync::Arc;
+
+use super::admit::Admitted;
+use crate::call::Call;
+use crate::contract::Contract;
+use crate::principal::Principal;
+use crate::refusal::{Code, Refusal};
+use crate::snapshot::{Snapshot, Tool};
+
+/// Evidence: the tool exists and this principal may know it.
+#[derive(Debug)]
+#[must_use]
+pub struct Resolved {
+    admitted: Admitted,
+    tool: Arc<Tool>,
+}
+
+impl Resolved {
+    pub(in crate::stage) fn principal(&self) -> &Arc<Principal> {
+        self.admitted.principal()
+    }
+
+    pub(in crate::stage) fn tool(&self) -> &Arc<Tool> {
+        &self.tool
+    }
+
+    pub(in crate::stage) fn contract(&self) -> &Contract {
+        &self.tool.contract
+    }
+}
+
+/// Finds the tool by its exact name.
+pub(crate) fn resolve(snapshot: &Snapshot, admitted: Admitted, call: &Call<'_>) -> Result<Resolved, Refusal> {
+    let tool = snapshot
+        .catalogue
+        .find(call.name)
+        .filter(|tool| snapshot.policy.is_visible(admitted.principal(), &tool.contract))
+        .map(Arc::clone)
+        .ok_or_else(|| Refusal::new(Code::UnknownTool, "unknown tool"))?;
+    Ok(Resolved { admitted, tool })
+}
