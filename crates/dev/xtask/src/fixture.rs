@@ -3,7 +3,7 @@
 //! It is an example of `callgate-server`: with `--listen ADDR` it serves HTTP and says where on standard error, with
 //! no arguments it speaks stdio. It always gets a free loopback port. `conformance` and `interop` call it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
@@ -40,7 +40,7 @@ impl Fixture {
     }
 
     /// Starts the built example on a free port.
-    pub(crate) fn start(binary: &PathBuf, arguments: &[&str]) -> Result<Self, Failure> {
+    pub(crate) fn start(binary: &Path, arguments: &[&str]) -> Result<Self, Failure> {
         let mut command = Command::new(binary);
         command.args(["--listen", "127.0.0.1:0"]).args(arguments).current_dir(tree::root());
         let mut service = Service::start(&mut command, Echo::Kept)?;

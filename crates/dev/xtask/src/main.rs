@@ -14,6 +14,7 @@ mod failure;
 mod fixture;
 mod forbidden;
 mod generate;
+mod interop;
 mod process;
 mod reaper;
 mod size;
@@ -21,6 +22,7 @@ mod tally;
 mod test;
 mod tree;
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
@@ -57,6 +59,15 @@ enum Task {
     },
     /// Measure against raw hyper and the other servers; fails when an aim of docs/performance.md is missed
     Bench(bench::Options),
+    /// Run real clients against the conformance example
+    Interop {
+        /// Run only the cases whose description contains this, for example `stdio, modern`
+        #[arg(default_value = "")]
+        filter: String,
+        /// Run them against this program, which takes the arguments of the conformance example
+        #[arg(long)]
+        server: Option<PathBuf>,
+    },
     /// Every requirement that binds a server is tied to a test
     Coverage,
     /// No source file is too long
@@ -122,6 +133,7 @@ fn run(task: Task) -> Result<(), Failure> {
         }
         Task::Bench(options) => bench::bench(&options),
         Task::Coverage => coverage::check(),
+        Task::Interop { filter, server } => interop::check(&filter, server),
         Task::Size => size::check(),
         Task::Arrows => arrows::check(),
         Task::Forbidden => forbidden::check(),
