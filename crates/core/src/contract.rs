@@ -8,6 +8,8 @@
 pub mod digest;
 pub mod schema;
 
+pub mod lint;
+
 mod definition;
 mod effect;
 mod name;

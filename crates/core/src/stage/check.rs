@@ -17,7 +17,7 @@ use crate::port::{Clock, Entropy, Execution};
 use crate::refusal::{Code, Refusal};
 use crate::snapshot::Snapshot;
 
-mod hidden;
+pub(crate) mod hidden;
 
 /// Evidence: what is in here may leave.
 #[derive(Debug)]

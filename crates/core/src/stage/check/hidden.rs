@@ -5,7 +5,7 @@
 //! counted. The check step calls it.
 
 /// True when the text holds a character whose only use in a tool result is to hide something.
-pub(super) fn has_hidden_text(json: &str) -> bool {
+pub(crate) fn has_hidden_text(json: &str) -> bool {
     // Nearly all results are ASCII without escapes of control characters, which one pass rules out.
     if json.is_ascii() {
         return memchr_escape(json);
