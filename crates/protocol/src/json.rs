@@ -11,6 +11,7 @@
 mod de;
 mod number;
 mod parse;
+mod scan;
 mod value;
 mod write;
 

@@ -6,6 +6,7 @@
 use smallvec::SmallVec;
 use thiserror::Error;
 
+use super::scan::plain_prefix;
 use super::value::{Node, Tag, decode_string};
 
 /// Bounds on one JSON text. Whatever exceeds a bound is refused before memory is spent on it.
@@ -268,19 +269,15 @@ impl Parser<'_> {
         let mut escaped = false;
         loop {
             let rest = self.bytes.get(self.at..).unwrap_or_default();
-            let Some(skip) = rest.iter().position(|&byte| byte == b'"' || byte == b'\\' || byte < 0x20)
-            else {
-                self.at = self.bytes.len();
-                return Err(self.error(ParseErrorKind::UnexpectedEnd));
-            };
-            self.at += skip;
+            self.at += plain_prefix(rest);
             match self.peek() {
                 Some(b'"') => break,
                 Some(b'\\') => {
                     escaped = true;
                     self.escape()?;
                 }
-                _ => return Err(self.error(ParseErrorKind::String)),
+                Some(_) => return Err(self.error(ParseErrorKind::String)),
+                None => return Err(self.error(ParseErrorKind::UnexpectedEnd)),
             }
         }
         self.at += 1;

@@ -2,6 +2,8 @@
 //!
 //! It must never emit a character that RFC 8259 forbids. Everything that renders a message calls it.
 
+use super::scan::plain_prefix;
+
 /// Appends `text` as a JSON string with its quotes.
 pub fn push_string(out: &mut String, text: &str) {
     out.push('"');
@@ -11,32 +13,30 @@ pub fn push_string(out: &mut String, text: &str) {
 
 /// Appends the inside of a JSON string: `text` with everything escaped that must be.
 pub fn escape_into(out: &mut String, text: &str) {
-    let mut plain = 0;
-    for (at, byte) in text.bytes().enumerate() {
-        let escape = match byte {
-            b'"' => "\\\"",
-            b'\\' => "\\\\",
-            b'\n' => "\\n",
-            b'\r' => "\\r",
-            b'\t' => "\\t",
-            0x08 => "\\b",
-            0x0c => "\\f",
-            0x00..=0x1f => "",
-            _ => continue,
-        };
-        out.push_str(text.get(plain..at).unwrap_or_default());
-        if escape.is_empty() {
-            const HEX: [char; 16] =
-                ['0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f'];
-            out.push_str("\\u00");
-            out.push(HEX.get(usize::from(byte >> 4)).copied().unwrap_or('0'));
-            out.push(HEX.get(usize::from(byte & 0xf)).copied().unwrap_or('0'));
-        } else {
-            out.push_str(escape);
+    let mut rest = text;
+    loop {
+        let (plain, special) = rest.split_at(plain_prefix(rest.as_bytes()));
+        out.push_str(plain);
+        let Some(&byte) = special.as_bytes().first() else { return };
+        match byte {
+            b'"' => out.push_str("\\\""),
+            b'\\' => out.push_str("\\\\"),
+            b'\n' => out.push_str("\\n"),
+            b'\r' => out.push_str("\\r"),
+            b'\t' => out.push_str("\\t"),
+            0x08 => out.push_str("\\b"),
+            0x0c => out.push_str("\\f"),
+            control => {
+                const HEX: [char; 16] =
+                    ['0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f'];
+                out.push_str("\\u00");
+                out.push(HEX.get(usize::from(control >> 4)).copied().unwrap_or('0'));
+                out.push(HEX.get(usize::from(control & 0xf)).copied().unwrap_or('0'));
+            }
         }
-        plain = at + 1;
+        // Every character that stops the scan is one byte long.
+        rest = special.get(1..).unwrap_or_default();
     }
-    out.push_str(text.get(plain..).unwrap_or_default());
 }
 
 /// Appends an integer in decimal.
