@@ -23,7 +23,7 @@ use std::time::Duration;
 use callgate_protocol::json::Document;
 
 use crate::limits::Limits;
-use digest::ContractDigest;
+use digest::{ContractDigest, DigestBuilder};
 use schema::Schema;
 
 /// A checked tool definition.
@@ -35,6 +35,8 @@ pub struct Contract {
     pub(crate) output: Option<Schema>,
     pub(crate) mirrored: Vec<MirroredParameter>,
     pub(crate) digest: ContractDigest,
+    /// What the digests of all inputs of this tool start with.
+    pub(crate) input_prefix: DigestBuilder,
     pub(crate) timeout: Duration,
     pub(crate) output_bytes: usize,
     pub(crate) rendered: String,

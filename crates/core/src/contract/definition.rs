@@ -124,6 +124,7 @@ pub(super) fn compile(definition: &Definition, limits: &Limits) -> Result<Contra
             let rendered = render(definition, &input, output.as_ref());
             let digest = digest(&rendered, definition.effect);
             Ok(Contract {
+                input_prefix: input_prefix(&name),
                 name,
                 effect: definition.effect,
                 input,
@@ -274,6 +275,13 @@ fn digest(rendered: &str, effect: Effect) -> ContractDigest {
         builder.field("definition", rendered);
     }
     ContractDigest(builder.finish())
+}
+
+/// The start of every input digest of a tool, on a block border so that clones share the work.
+fn input_prefix(name: &ToolName) -> DigestBuilder {
+    let mut builder = DigestBuilder::new("callgate/input/1");
+    builder.field("tool", name.as_str()).fill_block();
+    builder
 }
 
 #[cfg(test)]

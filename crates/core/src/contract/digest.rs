@@ -65,12 +65,49 @@ impl Digest {
     pub const fn as_bytes(&self) -> &[u8; 32] {
         &self.0
     }
+
+    /// How the digest is shown, without the formatting machinery: each answer shows three of them.
+    #[must_use]
+    pub fn text(&self) -> DigestText {
+        const HEX: &[u8; 16] = b"0123456789abcdef";
+        let mut text = [0; DigestText::LENGTH];
+        let (prefix, digits) = text.split_at_mut(Self::PREFIX.len());
+        prefix.copy_from_slice(Self::PREFIX.as_bytes());
+        for (pair, byte) in digits.chunks_exact_mut(2).zip(self.0) {
+            if let [high, low] = pair {
+                *high = HEX[usize::from(byte >> 4)];
+                *low = HEX[usize::from(byte & 15)];
+            }
+        }
+        DigestText(text)
+    }
+}
+
+/// The text of one digest, `sha256:<hex>`.
+#[derive(Clone, Copy)]
+pub struct DigestText([u8; Self::LENGTH]);
+
+impl DigestText {
+    /// The prefix and two digits a byte.
+    const LENGTH: usize = Digest::PREFIX.len() + 64;
+
+    /// The text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        // Only ASCII is ever written to it.
+        std::str::from_utf8(&self.0).unwrap_or_default()
+    }
+}
+
+impl fmt::Debug for DigestText {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
 }
 
 impl fmt::Display for Digest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(Self::PREFIX)?;
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+        f.write_str(self.text().as_str())
     }
 }
 
@@ -128,25 +165,32 @@ impl FromStr for InputDigest {
 
 /// Builds the digest of several named parts.
 ///
-/// The framing is injective: names and texts carry their length, JSON ends with a byte that UTF-8
-/// does not have, so no sequence of parts can be mistaken for another one.
+/// The framing is injective: each part starts with a byte that tells its kind, names and texts carry
+/// their length, JSON ends with a byte that UTF-8 does not have, so no sequence of parts can be
+/// mistaken for another one.
+#[derive(Clone)]
 pub struct DigestBuilder {
     sha: Sha256,
+    /// Bytes hashed so far.
+    length: usize,
 }
+
+/// SHA-256 works on blocks of this size.
+const BLOCK: usize = 64;
 
 impl DigestBuilder {
     /// Starts a digest for one purpose, for example `callgate/contract/1`. Digests of different
     /// purposes differ even where their parts are the same.
     #[must_use]
     pub fn new(purpose: &str) -> Self {
-        let mut builder = Self { sha: Sha256::new() };
+        let mut builder = Self { sha: Sha256::new(), length: 0 };
         builder.framed(purpose);
         builder
     }
 
     /// Adds a part that is text.
     pub fn field(&mut self, name: &str, text: &str) -> &mut Self {
-        self.sha.update([1]);
+        self.update(&[1]);
         self.framed(name);
         self.framed(text);
         self
@@ -154,10 +198,19 @@ impl DigestBuilder {
 
     /// Adds a part that is JSON, by its meaning and not by its spelling.
     pub fn json(&mut self, name: &str, value: Value<'_>) -> &mut Self {
-        self.sha.update([2]);
+        self.update(&[2]);
         self.framed(name);
-        canonical::write(value, &mut self.sha);
-        self.sha.update([0xFF]);
+        canonical::write(value, self);
+        self.update(&[0xFF]);
+        self
+    }
+
+    /// Fills up to the end of a block. Clones of what is here then share all the work that was done.
+    pub fn fill_block(&mut self) -> &mut Self {
+        // No part starts with a zero, so the filling is not mistaken for one.
+        const ZEROS: [u8; BLOCK] = [0; BLOCK];
+        let missing = self.length.next_multiple_of(BLOCK) - self.length;
+        self.update(ZEROS.get(..missing).unwrap_or_default());
         self
     }
 
@@ -168,8 +221,26 @@ impl DigestBuilder {
     }
 
     fn framed(&mut self, text: &str) {
-        self.sha.update((text.len() as u64).to_be_bytes());
-        self.sha.update(text.as_bytes());
+        // Seven bits a byte, the lowest first; the last byte has its high bit clear. Every length has
+        // one spelling, and short ones cost little: hashing is the larger part of what a call costs.
+        let mut left = text.len();
+        while left > 0x7F {
+            self.update(&[(left & 0x7F) as u8 | 0x80]);
+            left >>= 7;
+        }
+        self.update(&[left as u8]);
+        self.update(text.as_bytes());
+    }
+
+    fn update(&mut self, bytes: &[u8]) {
+        self.length += bytes.len();
+        self.sha.update(bytes);
+    }
+}
+
+impl canonical::Sink for DigestBuilder {
+    fn push(&mut self, text: &str) {
+        self.update(text.as_bytes());
     }
 }
 

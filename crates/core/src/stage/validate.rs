@@ -7,7 +7,7 @@ use callgate_protocol::json::{Kind, Value};
 
 use super::resolve::Resolved;
 use crate::call::{Call, Header};
-use crate::contract::digest::{DigestBuilder, InputDigest};
+use crate::contract::digest::InputDigest;
 use crate::contract::schema::{OverBudget, Verdict};
 use crate::contract::{Contract, MirroredParameter};
 use crate::port::Clock;
@@ -145,12 +145,12 @@ fn too_costly() -> Refusal {
 }
 
 fn input_digest(contract: &Contract, principal: &Principal, arguments: Value<'_>) -> InputDigest {
-    let mut builder = DigestBuilder::new("callgate/input/1");
-    builder.field("tool", contract.name.as_str());
-    builder.field("principal", &principal.subject);
+    // What all calls of the tool have in common was hashed when the contract was made.
+    let mut builder = contract.input_prefix.clone();
+    builder.field("p", &principal.subject);
     if let Some(tenant) = &principal.tenant {
-        builder.field("tenant", tenant);
+        builder.field("t", tenant);
     }
-    builder.json("arguments", arguments);
+    builder.json("a", arguments);
     InputDigest(builder.finish())
 }
