@@ -10,7 +10,7 @@ use crate::failure::Failure;
 use crate::generate::{self, Mode};
 use crate::process::{self, Echo};
 use crate::tally::Tally;
-use crate::{arrows, forbidden, size, test, tree};
+use crate::{arrows, forbidden, size, spec_links, test, tree};
 
 const LIMIT: Duration = Duration::from_secs(25 * 60);
 
@@ -26,6 +26,7 @@ const STAGES: &[Stage] = &[
     Stage { name: "size", run: size::check },
     Stage { name: "arrows", run: arrows::check },
     Stage { name: "forbidden", run: forbidden::check },
+    Stage { name: "spec-links", run: spec_links::check },
     Stage {
         name: "clippy",
         run: || cargo(&["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"], &[]),

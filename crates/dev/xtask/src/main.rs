@@ -18,6 +18,7 @@ mod interop;
 mod process;
 mod reaper;
 mod size;
+mod spec_links;
 mod tally;
 mod test;
 mod tree;
@@ -76,6 +77,8 @@ enum Task {
     Arrows,
     /// No machine paths, registry hosts or work left undone without an issue
     Forbidden,
+    /// Links into the specification lead to a page of a dated revision
+    SpecLinks,
     /// Write the committed files that are made from code
     Generate {
         /// Compare instead of writing
@@ -137,6 +140,7 @@ fn run(task: Task) -> Result<(), Failure> {
         Task::Size => size::check(),
         Task::Arrows => arrows::check(),
         Task::Forbidden => forbidden::check(),
+        Task::SpecLinks => spec_links::check(),
         Task::Generate { check } => {
             generate::generate(if check { generate::Mode::Check } else { generate::Mode::Write })
         }
