@@ -3,7 +3,9 @@
 //! [`execute`], [`check`], [`settle`].
 //!
 //! Each file defines the evidence that its step leaves behind. Evidence has private fields, one
-//! constructor, no `Clone` and is consumed by the next step. Only `pipeline.rs` calls the steps.
+//! constructor, no `Clone` and is consumed by the next step. Only `pipeline.rs` calls the steps: they
+//! are public so that compile-fail tests can prove that no step is skipped, but the first of them needs
+//! an [`Admission`](admit::Admission), which only a pipeline has.
 
 pub mod admit;
 pub mod approve;

@@ -11,7 +11,7 @@ use crate::refusal::{Code, Refusal};
 
 /// The count of calls in flight and its bound.
 #[derive(Debug)]
-pub(crate) struct Admission {
+pub struct Admission {
     in_flight: Arc<AtomicUsize>,
     max: usize,
 }
@@ -47,7 +47,7 @@ impl Drop for Place {
 }
 
 /// Takes a place for the call.
-pub(crate) fn admit(admission: &Admission, authenticated: Authenticated) -> Result<Admitted, Refusal> {
+pub fn admit(admission: &Admission, authenticated: Authenticated) -> Result<Admitted, Refusal> {
     let before = admission.in_flight.fetch_add(1, Ordering::Acquire);
     // From here on the place is given back, whatever happens.
     let place = Place(Arc::clone(&admission.in_flight));

@@ -21,10 +21,7 @@ impl<'r> Approved<'r> {
 }
 
 /// Uses up an approval, if one is needed.
-pub(crate) async fn approve<'r>(
-    port: &dyn Approvals,
-    authorized: Authorized<'r>,
-) -> Result<Approved<'r>, Refusal> {
+pub async fn approve<'r>(port: &dyn Approvals, authorized: Authorized<'r>) -> Result<Approved<'r>, Refusal> {
     if authorized.needs_approval() {
         let validated = authorized.validated();
         let resolved = validated.resolved();

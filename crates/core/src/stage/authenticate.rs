@@ -23,7 +23,7 @@ impl Authenticated {
 }
 
 /// Finds the principal of the request.
-pub(crate) async fn authenticate(port: &dyn Authenticate, call: &Call<'_>) -> Result<Authenticated, Refusal> {
+pub async fn authenticate(port: &dyn Authenticate, call: &Call<'_>) -> Result<Authenticated, Refusal> {
     let principal = port.authenticate(call.credentials).await?;
     Ok(Authenticated { principal })
 }

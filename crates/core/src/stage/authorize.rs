@@ -26,10 +26,7 @@ impl<'r> Authorized<'r> {
 }
 
 /// Asks the policy.
-pub(crate) async fn authorize<'r>(
-    snapshot: &Snapshot,
-    validated: Validated<'r>,
-) -> Result<Authorized<'r>, Refusal> {
+pub async fn authorize<'r>(snapshot: &Snapshot, validated: Validated<'r>) -> Result<Authorized<'r>, Refusal> {
     let resolved = validated.resolved();
     let question = Question::new(resolved.principal(), resolved.contract(), validated.arguments());
     let needs_approval = match snapshot.policy.decide(question).await? {

@@ -34,7 +34,7 @@ impl<'r> Checked<'r> {
 }
 
 /// Checks what the tool left.
-pub(crate) fn check<'r>(
+pub fn check<'r>(
     snapshot: &Snapshot,
     executed: Executed<'r>,
     clock: &dyn Clock,

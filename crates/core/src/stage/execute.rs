@@ -31,7 +31,7 @@ impl<'r> Executed<'r> {
 }
 
 /// Runs the tool until it ends or its time is over.
-pub(crate) async fn execute<'r>(limits: &Limits, reserved: Reserved<'r>, call: &Call<'_>) -> Executed<'r> {
+pub async fn execute<'r>(limits: &Limits, reserved: Reserved<'r>, call: &Call<'_>) -> Executed<'r> {
     let validated = reserved.validated();
     let resolved = validated.resolved();
     let deadline = Instant::now() + resolved.contract().timeout;

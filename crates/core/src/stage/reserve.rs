@@ -90,7 +90,7 @@ fn write_record(
 }
 
 /// Reserves the effect of the call.
-pub(crate) async fn reserve<'r>(
+pub async fn reserve<'r>(
     ledger: &dyn Ledger,
     audit: &'r dyn Audit,
     approved: Approved<'r>,

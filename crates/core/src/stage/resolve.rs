@@ -34,7 +34,7 @@ impl Resolved {
 }
 
 /// Finds the tool by its exact name.
-pub(crate) fn resolve(snapshot: &Snapshot, admitted: Admitted, call: &Call<'_>) -> Result<Resolved, Refusal> {
+pub fn resolve(snapshot: &Snapshot, admitted: Admitted, call: &Call<'_>) -> Result<Resolved, Refusal> {
     let tool = snapshot
         .catalogue
         .find(call.name)

@@ -8,7 +8,7 @@ use crate::receipt::{EffectStatus, Receipt};
 use crate::snapshot::Snapshot;
 
 /// Records how the call ended and makes its receipt.
-pub(crate) fn settle(snapshot: &Snapshot, checked: Checked<'_>) -> Settled {
+pub fn settle(snapshot: &Snapshot, checked: Checked<'_>) -> Settled {
     let (mut reserved, outcome) = checked.into_parts();
     let effect = EffectStatus::None;
     match &outcome {

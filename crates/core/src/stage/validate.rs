@@ -50,7 +50,7 @@ impl<'r> Validated<'r> {
 }
 
 /// Checks the request against the contract.
-pub(crate) fn validate<'r>(
+pub fn validate<'r>(
     snapshot: &Snapshot,
     resolved: Resolved,
     call: &Call<'r>,

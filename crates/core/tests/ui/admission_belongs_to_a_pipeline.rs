@@ -1,0 +1,5 @@
+use callgate_core::stage::admit::Admission;
+
+fn main() {
+    let _ = Admission::new(1);
+}
