@@ -141,8 +141,19 @@ struct Parser<'t> {
     at: usize,
     limits: &'t Limits,
     nodes: Vec<Node>,
-    /// Indices of the containers that are not closed yet.
-    open: SmallVec<[u32; 16]>,
+    /// The containers that are not closed yet.
+    open: SmallVec<[Open; 8]>,
+}
+
+/// A container that is not closed yet.
+struct Open {
+    index: u32,
+    count: u32,
+    is_object: bool,
+    /// One bit for each member name so far, chosen by a hash of the name.
+    names: u64,
+    /// True when two names chose the same bit, so that the names themselves must be compared.
+    names_collide: bool,
 }
 
 impl Parser<'_> {
@@ -185,32 +196,23 @@ impl Parser<'_> {
     /// True means that the outermost value is complete.
     fn close_and_advance(&mut self) -> Result<bool, ParseError> {
         loop {
-            let Some(&container) = self.open.last() else { return Ok(true) };
-            let tag = self.node(container).tag();
-            self.node_mut(container).count += 1;
+            let Some(container) = self.open.last_mut() else { return Ok(true) };
+            container.count += 1;
+            let is_object = container.is_object;
             self.skip_space();
-            match (self.peek(), tag) {
-                (Some(b','), Tag::Object) => {
+            match self.peek() {
+                Some(b',') => {
                     self.at += 1;
-                    self.skip_space();
-                    self.member_name()?;
+                    if is_object {
+                        self.skip_space();
+                        self.member_name()?;
+                    }
                     return Ok(false);
                 }
-                (Some(b','), _) => {
-                    self.at += 1;
-                    return Ok(false);
-                }
-                (Some(b'}'), Tag::Object) => {
-                    self.at += 1;
-                    self.close(container);
-                    self.refuse_duplicates(container)?;
-                }
-                (Some(b']'), Tag::Array) => {
-                    self.at += 1;
-                    self.close(container);
-                }
-                (Some(_), _) => return Err(self.error(ParseErrorKind::UnexpectedCharacter)),
-                (None, _) => return Err(self.error(ParseErrorKind::UnexpectedEnd)),
+                Some(b'}') if is_object => self.close()?,
+                Some(b']') if !is_object => self.close()?,
+                Some(_) => return Err(self.error(ParseErrorKind::UnexpectedCharacter)),
+                None => return Err(self.error(ParseErrorKind::UnexpectedEnd)),
             }
         }
     }
@@ -224,11 +226,12 @@ impl Parser<'_> {
         self.skip_space();
         if self.peek() == Some(end) {
             self.at += 1;
-            self.close_at(index);
+            self.close_node(index, 0);
             return Ok(false);
         }
-        self.open.push(index);
-        if tag == Tag::Object {
+        let is_object = tag == Tag::Object;
+        self.open.push(Open { index, count: 0, is_object, names: 0, names_collide: false });
+        if is_object {
             self.member_name()?;
         }
         Ok(true)
@@ -236,10 +239,16 @@ impl Parser<'_> {
 
     /// Reads a member name and its colon.
     fn member_name(&mut self) -> Result<(), ParseError> {
+        let start = self.at;
         match self.peek() {
             Some(b'"') => self.string()?,
             Some(_) => return Err(self.error(ParseErrorKind::UnexpectedCharacter)),
             None => return Err(self.error(ParseErrorKind::UnexpectedEnd)),
+        }
+        let bit = self.name_bit(start);
+        if let Some(object) = self.open.last_mut() {
+            object.names_collide |= bit == 0 || object.names & bit != 0;
+            object.names |= bit;
         }
         self.skip_space();
         match self.peek() {
@@ -250,17 +259,40 @@ impl Parser<'_> {
         Ok(())
     }
 
-    fn close(&mut self, container: u32) {
-        self.close_at(container);
-        self.open.pop();
+    /// The bit of the name that was just read, by its length and its last bytes; equal names have one
+    /// bit. None for a name with escapes, which may be equal to another one that is spelled otherwise.
+    fn name_bit(&self, start: usize) -> u64 {
+        let plain = self.nodes.last().is_some_and(|name| name.tag == Tag::String);
+        let window = self.at.checked_sub(8).and_then(|from| self.bytes.get(from..self.at));
+        let (true, Some(window)) = (plain, window) else { return 0 };
+        let word = u64::from_le_bytes(window.try_into().unwrap_or_default());
+        let length = self.at - start;
+        // A short name shares the window with what stands before it, which is shifted out.
+        let word = if length < 8 { word >> (64 - 8 * length) } else { word };
+        // This multiplier also keeps the names of JSON-RPC envelopes and of request metadata apart.
+        let hash = (word ^ length as u64).wrapping_mul(0xFF51_AFD7_ED55_8CCD);
+        1 << (hash >> 58)
     }
 
-    fn close_at(&mut self, container: u32) {
+    /// Closes the innermost container, on its last character.
+    fn close(&mut self) -> Result<(), ParseError> {
+        self.at += 1;
+        if let Some(container) = self.open.pop() {
+            self.close_node(container.index, container.count);
+            if container.names_collide {
+                self.refuse_duplicates(container.index)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn close_node(&mut self, container: u32, count: u32) {
         let end = self.at as u32;
         let next = self.nodes.len() as u32;
         let node = self.node_mut(container);
         node.end = end;
         node.next = next;
+        node.count = count;
     }
 
     fn string(&mut self) -> Result<(), ParseError> {
