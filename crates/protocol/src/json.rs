@@ -19,7 +19,7 @@ pub use de::{ArgumentError, from_value};
 pub use number::Decimal;
 pub use parse::{Limits, ParseError, ParseErrorKind};
 pub use value::{Document, Items, Kind, Members, Value, unescape};
-pub use write::{escape_into, push_integer, push_string};
+pub use write::{escape_into, push_integer, push_raw, push_string};
 
 #[cfg(test)]
 mod tests;

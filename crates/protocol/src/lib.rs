@@ -16,6 +16,7 @@ pub mod message;
 pub mod meta;
 pub mod method;
 pub mod revision;
+pub mod wire;
 
 pub use error::ErrorCode;
 pub use id::Id;

@@ -96,6 +96,14 @@ impl Document {
         &EMPTY
     }
 
+    /// The document `null`.
+    pub(crate) fn null() -> Self {
+        Self {
+            text: String::from("null"),
+            nodes: vec![Node { start: 0, end: 4, next: 1, count: 0, tag: Tag::Null }],
+        }
+    }
+
     /// The whole value.
     #[must_use]
     pub fn root(&self) -> Value<'_> {

@@ -43,3 +43,14 @@ pub fn escape_into(out: &mut String, text: &str) {
 pub fn push_integer(out: &mut String, number: impl itoa::Integer) {
     out.push_str(itoa::Buffer::new().format(number));
 }
+
+/// Appends JSON text on one line: a line break in valid JSON can only stand between tokens, where a
+/// space means the same. Newline-delimited framing and event streams both need it.
+pub fn push_raw(out: &mut String, raw: &str) {
+    let start = out.len();
+    out.push_str(raw);
+    if raw.contains(['\n', '\r']) {
+        let line = out.split_off(start).replace(['\n', '\r'], " ");
+        out.push_str(&line);
+    }
+}
