@@ -1,1 +1,8 @@
-//! Placeholder.
+//! Fakes, vectors and fault injection for the tests of Callgate.
+//!
+//! It must never be a dependency of anything that ships. [`wire`] judges what a server sends by the
+//! schemas that the specification publishes, [`vectors`] gives their texts and examples.
+
+pub mod traffic;
+pub mod vectors;
+pub mod wire;
