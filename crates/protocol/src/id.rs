@@ -40,7 +40,11 @@ impl Id {
     pub fn from_value(value: Value<'_>) -> Option<Self> {
         let valid = match value.kind() {
             Kind::String => true,
-            Kind::Number => value.as_number().is_some_and(Decimal::is_integer),
+            // Nearly every id is a counter: digits only, which need no arithmetic.
+            Kind::Number => {
+                value.raw().bytes().all(|byte| byte.is_ascii_digit())
+                    || value.as_number().is_some_and(Decimal::is_integer)
+            }
             _ => false,
         };
         (valid && value.raw().len() <= Self::MAX_BYTES).then(|| Self::of_valid(value.raw()))

@@ -8,6 +8,7 @@
 //! This module must never pass a number through a float, and never accept a text that RFC 8259
 //! does not define. The decoder, the schema evaluator and the digest are its callers.
 
+mod bounds;
 mod de;
 mod number;
 mod parse;
@@ -15,9 +16,9 @@ mod scan;
 mod value;
 mod write;
 
+pub use bounds::{Limits, ParseError, ParseErrorKind};
 pub use de::{ArgumentError, from_value};
 pub use number::Decimal;
-pub use parse::{Limits, ParseError, ParseErrorKind};
 pub use value::{Document, Items, Kind, Members, Value, unescape};
 pub use write::{escape_into, push_integer, push_raw, push_string};
 

@@ -4,114 +4,10 @@
 //! [`Document::parse`](super::Document::parse) calls it.
 
 use smallvec::SmallVec;
-use thiserror::Error;
 
+use super::bounds::{Limits, ParseError, ParseErrorKind};
 use super::scan::plain_prefix;
 use super::value::{Node, Tag, decode_string};
-
-/// Bounds on one JSON text. Whatever exceeds a bound is refused before memory is spent on it.
-///
-/// # Defaults
-/// - `bytes`: 4 MiB, the largest message that a tool call needs without artifacts.
-/// - `depth`: 64 levels, deeper than any hand-written schema or argument found in practice.
-/// - `nodes`: 262,144 values and member names, 4 MiB of index.
-/// - `number_bytes`: 1,024 characters in one number, so that exact arithmetic stays cheap.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Limits {
-    /// The longest text, in bytes.
-    pub bytes: usize,
-    /// The deepest nesting of arrays and objects.
-    pub depth: usize,
-    /// The largest number of values and member names together.
-    pub nodes: usize,
-    /// The longest number, in bytes of its text.
-    pub number_bytes: usize,
-}
-
-impl Limits {
-    /// The default bounds, usable in constants.
-    pub const DEFAULT: Self = Self { bytes: 4 << 20, depth: 64, nodes: 1 << 18, number_bytes: 1024 };
-
-    /// The same bounds with another bound on bytes.
-    #[must_use]
-    pub const fn with_bytes(mut self, bytes: usize) -> Self {
-        self.bytes = bytes;
-        self
-    }
-
-    /// The same bounds with another bound on depth.
-    #[must_use]
-    pub const fn with_depth(mut self, depth: usize) -> Self {
-        self.depth = depth;
-        self
-    }
-
-    /// The same bounds with another bound on values and member names.
-    #[must_use]
-    pub const fn with_nodes(mut self, nodes: usize) -> Self {
-        self.nodes = nodes;
-        self
-    }
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self::DEFAULT
-    }
-}
-
-/// Why a text is not accepted, and where.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[error("{kind} at byte {offset}")]
-pub struct ParseError {
-    /// The byte at which parsing stopped, counted from zero.
-    pub offset: usize,
-    /// What was wrong there.
-    pub kind: ParseErrorKind,
-}
-
-/// The kinds of refusal of the parser.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[non_exhaustive]
-pub enum ParseErrorKind {
-    /// The text is longer than [`Limits::bytes`].
-    #[error("the text is longer than the bound")]
-    TooLong,
-    /// The text is not UTF-8.
-    #[error("the text is not valid UTF-8")]
-    Encoding,
-    /// The text ends inside a value.
-    #[error("the text ends inside a value")]
-    UnexpectedEnd,
-    /// A character stands where the grammar does not allow it.
-    #[error("unexpected character")]
-    UnexpectedCharacter,
-    /// Something follows the value.
-    #[error("unexpected text after the value")]
-    TrailingText,
-    /// A number does not follow the grammar of RFC 8259, section 6.
-    #[error("malformed number")]
-    Number,
-    /// A number is longer than [`Limits::number_bytes`] or its exponent is beyond all use.
-    #[error("the number is out of the accepted range")]
-    NumberRange,
-    /// A string holds a control character or an invalid escape.
-    #[error("malformed string")]
-    String,
-    /// A string holds half of a surrogate pair, which is no character.
-    #[error("unpaired surrogate in a string")]
-    Surrogate,
-    /// Arrays and objects nest deeper than [`Limits::depth`].
-    #[error("the value is nested deeper than the bound")]
-    TooDeep,
-    /// The value has more parts than [`Limits::nodes`].
-    #[error("the value has more parts than the bound")]
-    TooManyNodes,
-    /// An object has two members of one name.
-    #[error("duplicate member name")]
-    DuplicateMember,
-}
 
 /// Above this many members an object is checked for duplicates by sorting instead of by pairs.
 const PAIRWISE_MEMBERS: u32 = 8;
@@ -131,10 +27,13 @@ pub(super) fn parse(text: &str, limits: &Limits) -> Result<Vec<Node>, ParseError
         nodes: Vec::with_capacity((text.len() / 12 + 4).min(limits.nodes)),
         open: SmallVec::new(),
     };
-    parser.run()?;
-    Ok(parser.nodes)
+    match parser.run() {
+        Ok(()) => Ok(parser.nodes),
+        Err(kind) => Err(ParseError { offset: parser.at, kind }),
+    }
 }
 
+/// Its functions return only the kind of a refusal, which fits a register; the place is the cursor.
 struct Parser<'t> {
     text: &'t str,
     bytes: &'t [u8],
@@ -157,7 +56,7 @@ struct Open {
 }
 
 impl Parser<'_> {
-    fn run(&mut self) -> Result<(), ParseError> {
+    fn run(&mut self) -> Result<(), ParseErrorKind> {
         loop {
             self.skip_space();
             let opened = self.value()?;
@@ -171,14 +70,14 @@ impl Parser<'_> {
         }
         self.skip_space();
         if self.at < self.bytes.len() {
-            return Err(self.error(ParseErrorKind::TrailingText));
+            return Err(ParseErrorKind::TrailingText);
         }
         Ok(())
     }
 
     /// Reads one value, or opens a container. True means that a container with parts was opened and
     /// the cursor stands before its first value.
-    fn value(&mut self) -> Result<bool, ParseError> {
+    fn value(&mut self) -> Result<bool, ParseErrorKind> {
         match self.peek() {
             Some(b'{') => self.open(Tag::Object, b'}'),
             Some(b'[') => self.open(Tag::Array, b']'),
@@ -187,14 +86,14 @@ impl Parser<'_> {
             Some(b'f') => self.literal("false", Tag::False).map(|()| false),
             Some(b'n') => self.literal("null", Tag::Null).map(|()| false),
             Some(b'-' | b'0'..=b'9') => self.number().map(|()| false),
-            Some(_) => Err(self.error(ParseErrorKind::UnexpectedCharacter)),
-            None => Err(self.error(ParseErrorKind::UnexpectedEnd)),
+            Some(_) => Err(ParseErrorKind::UnexpectedCharacter),
+            None => Err(ParseErrorKind::UnexpectedEnd),
         }
     }
 
     /// After a value: closes every container that ends here, or moves past a comma to the next value.
     /// True means that the outermost value is complete.
-    fn close_and_advance(&mut self) -> Result<bool, ParseError> {
+    fn close_and_advance(&mut self) -> Result<bool, ParseErrorKind> {
         loop {
             let Some(container) = self.open.last_mut() else { return Ok(true) };
             container.count += 1;
@@ -211,15 +110,15 @@ impl Parser<'_> {
                 }
                 Some(b'}') if is_object => self.close()?,
                 Some(b']') if !is_object => self.close()?,
-                Some(_) => return Err(self.error(ParseErrorKind::UnexpectedCharacter)),
-                None => return Err(self.error(ParseErrorKind::UnexpectedEnd)),
+                Some(_) => return Err(ParseErrorKind::UnexpectedCharacter),
+                None => return Err(ParseErrorKind::UnexpectedEnd),
             }
         }
     }
 
-    fn open(&mut self, tag: Tag, end: u8) -> Result<bool, ParseError> {
+    fn open(&mut self, tag: Tag, end: u8) -> Result<bool, ParseErrorKind> {
         if self.open.len() >= self.limits.depth {
-            return Err(self.error(ParseErrorKind::TooDeep));
+            return Err(ParseErrorKind::TooDeep);
         }
         let index = self.push(self.at, self.at, tag)?;
         self.at += 1;
@@ -238,12 +137,12 @@ impl Parser<'_> {
     }
 
     /// Reads a member name and its colon.
-    fn member_name(&mut self) -> Result<(), ParseError> {
+    fn member_name(&mut self) -> Result<(), ParseErrorKind> {
         let start = self.at;
         match self.peek() {
             Some(b'"') => self.string()?,
-            Some(_) => return Err(self.error(ParseErrorKind::UnexpectedCharacter)),
-            None => return Err(self.error(ParseErrorKind::UnexpectedEnd)),
+            Some(_) => return Err(ParseErrorKind::UnexpectedCharacter),
+            None => return Err(ParseErrorKind::UnexpectedEnd),
         }
         let bit = self.name_bit(start);
         if let Some(object) = self.open.last_mut() {
@@ -253,8 +152,8 @@ impl Parser<'_> {
         self.skip_space();
         match self.peek() {
             Some(b':') => self.at += 1,
-            Some(_) => return Err(self.error(ParseErrorKind::UnexpectedCharacter)),
-            None => return Err(self.error(ParseErrorKind::UnexpectedEnd)),
+            Some(_) => return Err(ParseErrorKind::UnexpectedCharacter),
+            None => return Err(ParseErrorKind::UnexpectedEnd),
         }
         Ok(())
     }
@@ -275,7 +174,7 @@ impl Parser<'_> {
     }
 
     /// Closes the innermost container, on its last character.
-    fn close(&mut self) -> Result<(), ParseError> {
+    fn close(&mut self) -> Result<(), ParseErrorKind> {
         self.at += 1;
         if let Some(container) = self.open.pop() {
             self.close_node(container.index, container.count);
@@ -295,7 +194,7 @@ impl Parser<'_> {
         node.count = count;
     }
 
-    fn string(&mut self) -> Result<(), ParseError> {
+    fn string(&mut self) -> Result<(), ParseErrorKind> {
         let start = self.at;
         self.at += 1;
         let mut escaped = false;
@@ -308,8 +207,8 @@ impl Parser<'_> {
                     escaped = true;
                     self.escape()?;
                 }
-                Some(_) => return Err(self.error(ParseErrorKind::String)),
-                None => return Err(self.error(ParseErrorKind::UnexpectedEnd)),
+                Some(_) => return Err(ParseErrorKind::String),
+                None => return Err(ParseErrorKind::UnexpectedEnd),
             }
         }
         self.at += 1;
@@ -317,7 +216,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    fn escape(&mut self) -> Result<(), ParseError> {
+    fn escape(&mut self) -> Result<(), ParseErrorKind> {
         self.at += 1;
         match self.peek() {
             Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => self.at += 1,
@@ -326,35 +225,35 @@ impl Parser<'_> {
                 match unit {
                     0xD800..=0xDBFF => {
                         if self.bytes.get(self.at..self.at + 2) != Some(b"\\u") {
-                            return Err(self.error(ParseErrorKind::Surrogate));
+                            return Err(ParseErrorKind::Surrogate);
                         }
                         self.at += 1;
                         if !(0xDC00..=0xDFFF).contains(&self.hex_unit()?) {
-                            return Err(self.error(ParseErrorKind::Surrogate));
+                            return Err(ParseErrorKind::Surrogate);
                         }
                     }
-                    0xDC00..=0xDFFF => return Err(self.error(ParseErrorKind::Surrogate)),
+                    0xDC00..=0xDFFF => return Err(ParseErrorKind::Surrogate),
                     _ => {}
                 }
             }
-            Some(_) => return Err(self.error(ParseErrorKind::String)),
-            None => return Err(self.error(ParseErrorKind::UnexpectedEnd)),
+            Some(_) => return Err(ParseErrorKind::String),
+            None => return Err(ParseErrorKind::UnexpectedEnd),
         }
         Ok(())
     }
 
     /// Reads `uXXXX` with the cursor on the `u`.
-    fn hex_unit(&mut self) -> Result<u16, ParseError> {
+    fn hex_unit(&mut self) -> Result<u16, ParseErrorKind> {
         let digits = self
             .text
             .get(self.at + 1..self.at + 5)
             .filter(|digits| digits.bytes().all(|byte| byte.is_ascii_hexdigit()))
-            .ok_or_else(|| self.error(ParseErrorKind::String))?;
+            .ok_or_else(|| ParseErrorKind::String)?;
         self.at += 5;
-        u16::from_str_radix(digits, 16).map_err(|_| self.error(ParseErrorKind::String))
+        u16::from_str_radix(digits, 16).map_err(|_| ParseErrorKind::String)
     }
 
-    fn number(&mut self) -> Result<(), ParseError> {
+    fn number(&mut self) -> Result<(), ParseErrorKind> {
         let start = self.at;
         if self.peek() == Some(b'-') {
             self.at += 1;
@@ -362,7 +261,7 @@ impl Parser<'_> {
         match self.peek() {
             Some(b'0') => self.at += 1,
             Some(b'1'..=b'9') => self.digits(),
-            _ => return Err(self.error(ParseErrorKind::Number)),
+            _ => return Err(ParseErrorKind::Number),
         }
         if self.peek() == Some(b'.') {
             self.at += 1;
@@ -377,11 +276,11 @@ impl Parser<'_> {
             self.some_digits()?;
             let exponent = self.text.get(exponent_at..self.at).and_then(|text| text.parse::<i64>().ok());
             if exponent.is_none_or(|exponent| exponent.unsigned_abs() > EXPONENT_MAGNITUDE) {
-                return Err(ParseError { offset: start, kind: ParseErrorKind::NumberRange });
+                return Err(self.refuse_at(start, ParseErrorKind::NumberRange));
             }
         }
         if self.at - start > self.limits.number_bytes {
-            return Err(ParseError { offset: start, kind: ParseErrorKind::NumberRange });
+            return Err(self.refuse_at(start, ParseErrorKind::NumberRange));
         }
         // `01`, `1.` and `1x` end here and are refused by whoever expects a separator.
         self.push(start, self.at, Tag::Number)?;
@@ -394,16 +293,16 @@ impl Parser<'_> {
         }
     }
 
-    fn some_digits(&mut self) -> Result<(), ParseError> {
+    fn some_digits(&mut self) -> Result<(), ParseErrorKind> {
         let start = self.at;
         self.digits();
-        if self.at == start { Err(self.error(ParseErrorKind::Number)) } else { Ok(()) }
+        if self.at == start { Err(ParseErrorKind::Number) } else { Ok(()) }
     }
 
-    fn literal(&mut self, word: &str, tag: Tag) -> Result<(), ParseError> {
+    fn literal(&mut self, word: &str, tag: Tag) -> Result<(), ParseErrorKind> {
         let end = self.at + word.len();
         if self.bytes.get(self.at..end) != Some(word.as_bytes()) {
-            return Err(self.error(ParseErrorKind::UnexpectedCharacter));
+            return Err(ParseErrorKind::UnexpectedCharacter);
         }
         let start = self.at;
         self.at = end;
@@ -411,10 +310,10 @@ impl Parser<'_> {
         Ok(())
     }
 
-    fn push(&mut self, start: usize, end: usize, tag: Tag) -> Result<u32, ParseError> {
+    fn push(&mut self, start: usize, end: usize, tag: Tag) -> Result<u32, ParseErrorKind> {
         let index = self.nodes.len();
         if index >= self.limits.nodes {
-            return Err(ParseError { offset: start, kind: ParseErrorKind::TooManyNodes });
+            return Err(self.refuse_at(start, ParseErrorKind::TooManyNodes));
         }
         // The text is shorter than 4 GiB (checked on entry), and there are fewer nodes than bytes.
         let index = index as u32;
@@ -422,7 +321,7 @@ impl Parser<'_> {
         Ok(index)
     }
 
-    fn refuse_duplicates(&self, object: u32) -> Result<(), ParseError> {
+    fn refuse_duplicates(&mut self, object: u32) -> Result<(), ParseErrorKind> {
         let count = self.node(object).count;
         let mut names: SmallVec<[u32; 16]> = SmallVec::new();
         let mut at = object + 1;
@@ -444,8 +343,8 @@ impl Parser<'_> {
         };
         match duplicate {
             Some(name) => {
-                let offset = self.node(name).start as usize;
-                Err(ParseError { offset, kind: ParseErrorKind::DuplicateMember })
+                let start = self.node(name).start as usize;
+                Err(self.refuse_at(start, ParseErrorKind::DuplicateMember))
             }
             None => Ok(()),
         }
@@ -487,7 +386,9 @@ impl Parser<'_> {
         }
     }
 
-    fn error(&self, kind: ParseErrorKind) -> ParseError {
-        ParseError { offset: self.at, kind }
+    /// Puts the cursor, which tells where parsing stopped, on an earlier place.
+    fn refuse_at(&mut self, start: usize, kind: ParseErrorKind) -> ParseErrorKind {
+        self.at = start;
+        kind
     }
 }

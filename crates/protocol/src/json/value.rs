@@ -6,8 +6,9 @@ use std::borrow::Cow;
 use std::fmt;
 use std::sync::LazyLock;
 
+use super::bounds::{Limits, ParseError, ParseErrorKind};
 use super::number::Decimal;
-use super::parse::{Limits, ParseError, ParseErrorKind, parse};
+use super::parse::parse;
 
 /// What a node of the index stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
