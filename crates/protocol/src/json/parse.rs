@@ -248,7 +248,7 @@ impl Parser<'_> {
             .text
             .get(self.at + 1..self.at + 5)
             .filter(|digits| digits.bytes().all(|byte| byte.is_ascii_hexdigit()))
-            .ok_or_else(|| ParseErrorKind::String)?;
+            .ok_or(ParseErrorKind::String)?;
         self.at += 5;
         u16::from_str_radix(digits, 16).map_err(|_| ParseErrorKind::String)
     }
