@@ -69,19 +69,27 @@ impl Digest {
     /// How the digest is shown, without the formatting machinery: each answer shows three of them.
     #[must_use]
     pub fn text(&self) -> DigestText {
-        const HEX: &[u8; 16] = b"0123456789abcdef";
         let mut text = [0; DigestText::LENGTH];
         let (prefix, digits) = text.split_at_mut(Self::PREFIX.len());
         prefix.copy_from_slice(Self::PREFIX.as_bytes());
         for (pair, byte) in digits.chunks_exact_mut(2).zip(self.0) {
-            if let [high, low] = pair {
-                *high = HEX[usize::from(byte >> 4)];
-                *low = HEX[usize::from(byte & 15)];
-            }
+            pair.copy_from_slice(&HEX[usize::from(byte)]);
         }
         DigestText(text)
     }
 }
+
+/// The two digits of each byte.
+const HEX: [[u8; 2]; 256] = {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let mut pairs = [[0; 2]; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        pairs[byte] = [DIGITS[byte >> 4], DIGITS[byte & 15]];
+        byte += 1;
+    }
+    pairs
+};
 
 /// The text of one digest, `sha256:<hex>`.
 #[derive(Clone, Copy)]
