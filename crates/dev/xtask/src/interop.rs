@@ -22,6 +22,12 @@ const LIMIT: Duration = Duration::from_secs(120);
 /// Small enough that the fixtures fill several pages.
 const PAGES: &[&str] = &["--page-size", "5"];
 const SCRIPTS: [&str; 4] = ["ts_client.mjs", "py_client.py", "fastmcp_client.py", "inspector.mjs"];
+/// Scripts without a client library; they do not need every combination.
+const WIRE: [(&str, Transport, &str); 3] = [
+    ("wire_http.py", Transport::Http, "modern"),
+    ("wire_http.py", Transport::Http, "legacy"),
+    ("wire_stdio.py", Transport::Stdio, "modern"),
+];
 const MODULES: [&str; 3] = ["check.mjs", "ts_client.mjs", "inspector.mjs"];
 const LANES: usize = 2;
 
@@ -108,6 +114,9 @@ fn cases() -> Vec<Case> {
             }
         }
     }
+    for (script, transport, era) in WIRE {
+        cases.push(Case { script, transport, era });
+    }
     cases
 }
 
@@ -179,7 +188,7 @@ mod tests {
     #[test]
     fn every_client_meets_every_transport_in_both_eras() {
         let cases = cases();
-        assert_eq!(cases.len(), 16);
+        assert_eq!(cases.len(), 16 + 3);
         assert!(cases.iter().any(|case| case.to_string() == "py_client.py over stdio, legacy"));
     }
 
