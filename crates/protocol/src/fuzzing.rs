@@ -4,6 +4,9 @@
 
 #![expect(clippy::panic, reason = "a broken property must stop the fuzzer")]
 
+#[cfg(test)]
+mod tests;
+
 use crate::header;
 use crate::json::{Document, Kind, Limits};
 use crate::message::{self, Message};
