@@ -1,1 +1,14 @@
-//! Placeholder.
+//! SQLite and PostgreSQL behind the ports of `callgate-core`, one folder and one feature each.
+//!
+//! Both are only ever read from. No value enters the text of a statement, and a caller who leaves
+//! takes the running statement along. The gateway is the caller.
+
+mod cell;
+mod paging;
+mod rows;
+pub mod sql;
+
+#[cfg(feature = "postgres")]
+pub mod postgres;
+#[cfg(feature = "sqlite")]
+pub mod sqlite;

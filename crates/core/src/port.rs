@@ -12,6 +12,7 @@ mod execute;
 mod ledger;
 mod peer;
 mod policy;
+mod query;
 
 pub use answer::Answer;
 pub use approvals::{Approval, Approvals, NoApprovals};
@@ -22,3 +23,7 @@ pub use execute::{Execute, Execution};
 pub use ledger::{Ledger, NoLedger, Reservation};
 pub use peer::{LogLevel, Peer, PeerError, SilentPeer};
 pub use policy::{Decision, Policy, Question};
+pub use query::{
+    Advice, Bind, Class, Column, Cut, Fault, Form, KeyValue, NullForm, Prepared, Query, QueryError, QuerySource,
+    Rows, SortKey, SourceColumn, SourceError, Statement,
+};

@@ -1,0 +1,145 @@
+//! SQLite files as sources of rows.
+//!
+//! Each connection is opened read-only, told to stay so, and has an authorizer that knows only reading
+//! and a list of functions; a statement that would write does not even compile. Queries run on threads
+//! for blocking work, at most as many as there are connections. A caller who leaves interrupts the
+//! statement. The gateway opens sources.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use callgate_core::port::{
+    Advice, Answer, Cut, Prepared, Query, QueryError, QuerySource, Rows, SourceError, Statement,
+};
+use tokio::time::timeout_at;
+
+use crate::sql::{Dialect, Template};
+
+mod authorizer;
+mod connection;
+mod pool;
+mod prepare;
+mod run;
+
+use pool::Pool;
+
+/// How a SQLite file is used.
+///
+/// # Defaults
+/// | option | default | why |
+/// | --- | --- | --- |
+/// | `connections` | 4 | reads run beside each other; more threads than cores gain nothing |
+/// | `busy_timeout` | 1 s | a writer of another process holds the file for milliseconds |
+/// | `value_bytes` | 16 MiB | SQLite gives up before a value can fill the memory |
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Options {
+    /// The file.
+    pub path: PathBuf,
+    /// How many connections are open at most.
+    pub connections: usize,
+    /// How long a query waits for a writer of another process.
+    pub busy_timeout: Duration,
+    /// The largest string, blob or row that SQLite handles.
+    pub value_bytes: i32,
+}
+
+impl Options {
+    /// The defaults for a file.
+    #[must_use]
+    pub fn new(path: impl Into<PathBuf>) -> Self {
+        Self {
+            path: path.into(),
+            connections: 4,
+            busy_timeout: Duration::from_secs(1),
+            value_bytes: 16 << 20,
+        }
+    }
+}
+
+/// A SQLite file as a source.
+#[derive(Debug)]
+pub struct Sqlite {
+    pool: Arc<Pool>,
+}
+
+impl Sqlite {
+    /// A source on a file, which is opened when it is first needed.
+    #[must_use]
+    pub fn new(options: Options) -> Self {
+        Self { pool: Arc::new(Pool::new(options)) }
+    }
+
+    async fn run(&self, query: Query) -> Result<Rows, QueryError> {
+        if query.max_rows == 0 {
+            return Ok(Rows { json: "[]".to_owned(), count: 0, cut: Cut::Rows, last: None });
+        }
+        let deadline = query.deadline;
+        let work = Arc::clone(&self.pool).run(move |connection| run::query(connection, &query));
+        match timeout_at(deadline, work).await {
+            Ok(result) => result?,
+            // Leaving drops the work, which interrupts the statement.
+            Err(_) => Err(QueryError::TimedOut),
+        }
+    }
+}
+
+impl QuerySource for Sqlite {
+    fn probe(&self) -> Answer<'_, Result<Vec<Advice>, SourceError>> {
+        Answer::later(async {
+            let probed = Arc::clone(&self.pool).run(|connection| connection.probe()).await;
+            probed.and_then(|result| result).map(|()| Vec::new()).map_err(|error| SourceError::Unreachable {
+                message: format!("the SQLite file cannot be opened: {}", detail(&error)),
+                remedy:
+                    "check `path`, which is relative to the directory of the configuration, that it is a \
+                         SQLite database, and its permissions"
+                        .to_owned(),
+            })
+        })
+    }
+
+    fn prepare<'a>(&'a self, sql: &'a str) -> Answer<'a, Result<Prepared, SourceError>> {
+        let template = match Template::parse(sql, Dialect::Sqlite) {
+            Ok(template) => template,
+            Err(fault) => return Answer::now(Err(SourceError::Statement(vec![fault]))),
+        };
+        Answer::later(async move {
+            let sql = sql.to_owned();
+            let work = Arc::clone(&self.pool)
+                .run(move |connection| prepare::prepare(connection, &template, &sql))
+                .await;
+            work.unwrap_or_else(|error| Err(unreachable(&error)))
+        })
+    }
+
+    fn check<'a>(&'a self, statement: &'a Statement) -> Answer<'a, Result<(), SourceError>> {
+        if statement.key.is_empty() {
+            return Answer::now(Ok(()));
+        }
+        let statement = statement.clone();
+        Answer::later(async move {
+            let work =
+                Arc::clone(&self.pool).run(move |connection| prepare::check(connection, &statement)).await;
+            work.unwrap_or_else(|error| Err(unreachable(&error)))
+        })
+    }
+
+    fn query(&self, query: Query) -> Answer<'_, Result<Rows, QueryError>> {
+        Answer::later(self.run(query))
+    }
+}
+
+fn unreachable(error: &QueryError) -> SourceError {
+    SourceError::Unreachable {
+        message: format!("the SQLite file cannot be used: {}", detail(error)),
+        remedy: "check `path` and the permissions of the file".to_owned(),
+    }
+}
+
+fn detail(error: &QueryError) -> String {
+    match error {
+        QueryError::Unavailable { detail } | QueryError::Failed { detail } => detail.clone(),
+        other => other.to_string(),
+    }
+}

@@ -1,0 +1,223 @@
+//! What a statement may do: read, and call functions that only compute.
+//!
+//! SQLite asks for every part of a statement while it compiles it. Everything that is not named here
+//! is refused, functions of later versions included. Connections call it.
+
+use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
+
+/// What was refused, for the message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Denied {
+    /// The statement writes, by this verb.
+    Writes(&'static str),
+    /// A function is not on the list.
+    Function(String),
+    /// Something else that only concerns the connection, by this verb.
+    Other(&'static str),
+}
+
+/// Functions that compute from their arguments, the time, or a random number; none that reaches a
+/// file, loads code or changes the connection. Sorted.
+const FUNCTIONS: &[&str] = &[
+    "->",
+    "->>",
+    "abs",
+    "acos",
+    "acosh",
+    "asin",
+    "asinh",
+    "atan",
+    "atan2",
+    "atanh",
+    "avg",
+    "bm25",
+    "ceil",
+    "ceiling",
+    "char",
+    "coalesce",
+    "concat",
+    "concat_ws",
+    "cos",
+    "cosh",
+    "count",
+    "cume_dist",
+    "current_date",
+    "current_time",
+    "current_timestamp",
+    "date",
+    "datetime",
+    "degrees",
+    "dense_rank",
+    "exp",
+    "first_value",
+    "floor",
+    "format",
+    "glob",
+    "group_concat",
+    "hex",
+    "highlight",
+    "if",
+    "ifnull",
+    "iif",
+    "instr",
+    "json",
+    "json_array",
+    "json_array_length",
+    "json_each",
+    "json_error_position",
+    "json_extract",
+    "json_group_array",
+    "json_group_object",
+    "json_insert",
+    "json_object",
+    "json_patch",
+    "json_pretty",
+    "json_quote",
+    "json_remove",
+    "json_replace",
+    "json_set",
+    "json_tree",
+    "json_type",
+    "json_valid",
+    "jsonb",
+    "jsonb_array",
+    "jsonb_extract",
+    "jsonb_group_array",
+    "jsonb_group_object",
+    "jsonb_insert",
+    "jsonb_object",
+    "jsonb_patch",
+    "jsonb_remove",
+    "jsonb_replace",
+    "jsonb_set",
+    "julianday",
+    "lag",
+    "last_value",
+    "lead",
+    "length",
+    "like",
+    "likelihood",
+    "likely",
+    "ln",
+    "log",
+    "log10",
+    "log2",
+    "lower",
+    "ltrim",
+    "match",
+    "max",
+    "median",
+    "min",
+    "mod",
+    "nth_value",
+    "ntile",
+    "nullif",
+    "octet_length",
+    "percent_rank",
+    "percentile",
+    "percentile_cont",
+    "percentile_disc",
+    "pi",
+    "pow",
+    "power",
+    "printf",
+    "quote",
+    "radians",
+    "random",
+    "randomblob",
+    "rank",
+    "replace",
+    "round",
+    "row_number",
+    "rtrim",
+    "sign",
+    "sin",
+    "sinh",
+    "snippet",
+    "soundex",
+    "sqrt",
+    "strftime",
+    "string_agg",
+    "substr",
+    "substring",
+    "subtype",
+    "sum",
+    "tan",
+    "tanh",
+    "time",
+    "timediff",
+    "total",
+    "trim",
+    "trunc",
+    "typeof",
+    "unhex",
+    "unicode",
+    "unistr",
+    "unistr_quote",
+    "unixepoch",
+    "unlikely",
+    "upper",
+    "zeroblob",
+];
+
+/// Whether a part of a statement is allowed.
+pub(super) fn judge(context: &AuthContext<'_>, denied: &mut Option<Denied>) -> Authorization {
+    let refusal = match &context.action {
+        AuthAction::Select | AuthAction::Recursive => return Authorization::Allow,
+        AuthAction::Read { .. } => return Authorization::Allow,
+        AuthAction::Function { function_name } => {
+            let name = function_name.to_ascii_lowercase();
+            if FUNCTIONS.binary_search(&name.as_str()).is_ok() {
+                return Authorization::Allow;
+            }
+            Denied::Function(name)
+        }
+        AuthAction::Insert { .. } => Denied::Writes("insert"),
+        AuthAction::Update { .. } => Denied::Writes("update"),
+        AuthAction::Delete { .. } => Denied::Writes("delete"),
+        AuthAction::AlterTable { .. } => Denied::Writes("alter"),
+        AuthAction::Reindex { .. } => Denied::Writes("reindex"),
+        AuthAction::Analyze { .. } => Denied::Writes("analyze"),
+        AuthAction::CreateIndex { .. }
+        | AuthAction::CreateTable { .. }
+        | AuthAction::CreateTempIndex { .. }
+        | AuthAction::CreateTempTable { .. }
+        | AuthAction::CreateTempTrigger { .. }
+        | AuthAction::CreateTempView { .. }
+        | AuthAction::CreateTrigger { .. }
+        | AuthAction::CreateView { .. }
+        | AuthAction::CreateVtable { .. } => Denied::Writes("create"),
+        AuthAction::DropIndex { .. }
+        | AuthAction::DropTable { .. }
+        | AuthAction::DropTempIndex { .. }
+        | AuthAction::DropTempTable { .. }
+        | AuthAction::DropTempTrigger { .. }
+        | AuthAction::DropTempView { .. }
+        | AuthAction::DropTrigger { .. }
+        | AuthAction::DropView { .. }
+        | AuthAction::DropVtable { .. } => Denied::Writes("drop"),
+        AuthAction::Pragma { .. } => Denied::Other("pragma"),
+        AuthAction::Attach { .. } => Denied::Other("attach"),
+        AuthAction::Detach { .. } => Denied::Other("detach"),
+        AuthAction::Transaction { .. } => Denied::Other("begin"),
+        AuthAction::Savepoint { .. } => Denied::Other("savepoint"),
+        // What a later SQLite can ask is refused until somebody has judged it.
+        _ => Denied::Other("this"),
+    };
+    // The first refusal says the most: later ones follow from it.
+    denied.get_or_insert(refusal);
+    Authorization::Deny
+}
+
+#[cfg(test)]
+mod tests {
+    use super::FUNCTIONS;
+
+    #[test]
+    fn the_list_of_functions_is_sorted_and_has_none_that_reaches_outside() {
+        assert!(FUNCTIONS.is_sorted());
+        for name in ["load_extension", "readfile", "writefile", "edit", "fts3_tokenizer", "sqlite_offset"] {
+            assert!(FUNCTIONS.binary_search(&name).is_err(), "{name}");
+        }
+    }
+}

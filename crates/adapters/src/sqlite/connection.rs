@@ -1,0 +1,120 @@
+//! One read-only connection with its authorizer, its limits and its stop flag.
+//!
+//! There is no way to make one that can write. The pool opens it.
+
+use std::fmt;
+use std::ops::{Deref, DerefMut};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use callgate_core::port::QueryError;
+use rusqlite::config::DbConfig;
+use rusqlite::limits::Limit;
+use rusqlite::{InterruptHandle, OpenFlags};
+
+use super::Options;
+use super::authorizer::{Denied, judge};
+
+/// How many steps of SQLite's machine pass between two looks at the stop flag: some ten microseconds.
+const STEPS: i32 = 1000;
+/// How many prepared statements a connection keeps.
+const STATEMENTS: usize = 64;
+
+/// A read-only connection.
+pub(super) struct Connection {
+    inner: rusqlite::Connection,
+    stop: Arc<AtomicBool>,
+    denied: Arc<Mutex<Option<Denied>>>,
+}
+
+impl Connection {
+    pub(super) fn open(options: &Options) -> Result<Self, QueryError> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let unavailable = |error: rusqlite::Error| QueryError::Unavailable { detail: reason(&error) };
+        let inner = rusqlite::Connection::open_with_flags(&options.path, flags).map_err(unavailable)?;
+        let stop = Arc::new(AtomicBool::new(false));
+        let denied = Arc::new(Mutex::new(None));
+        let mut connection = Self { inner, stop, denied };
+        connection.restrict(options).map_err(unavailable)?;
+        Ok(connection)
+    }
+
+    fn restrict(&mut self, options: &Options) -> rusqlite::Result<()> {
+        let inner = &mut self.inner;
+        inner.busy_timeout(options.busy_timeout)?;
+        inner.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
+        inner.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
+        // A misspelt column in double quotes would otherwise be a string.
+        inner.set_db_config(DbConfig::SQLITE_DBCONFIG_DQS_DML, false)?;
+        inner.pragma_update(None, "query_only", true)?;
+        for (limit, value) in [
+            (Limit::SQLITE_LIMIT_LENGTH, options.value_bytes),
+            (Limit::SQLITE_LIMIT_SQL_LENGTH, 256 << 10),
+            (Limit::SQLITE_LIMIT_EXPR_DEPTH, 200),
+            (Limit::SQLITE_LIMIT_COMPOUND_SELECT, 50),
+            (Limit::SQLITE_LIMIT_ATTACHED, 0),
+            (Limit::SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 1000),
+            (Limit::SQLITE_LIMIT_WORKER_THREADS, 0),
+        ] {
+            inner.set_limit(limit, value)?;
+        }
+        inner.set_prepared_statement_cache_capacity(STATEMENTS);
+        let stop = Arc::clone(&self.stop);
+        inner.progress_handler(STEPS, Some(move || stop.load(Ordering::Relaxed)))?;
+        let denied = Arc::clone(&self.denied);
+        inner.authorizer(Some(move |context: rusqlite::hooks::AuthContext<'_>| {
+            judge(&context, &mut denied.lock().unwrap_or_else(PoisonError::into_inner))
+        }))
+    }
+
+    /// Reads the file for the first time: opening alone looks at nothing.
+    pub(super) fn probe(&self) -> Result<(), QueryError> {
+        let count = "select count(*) from sqlite_master";
+        match self.inner.query_row(count, (), |row| row.get::<_, i64>(0)) {
+            Ok(_) => Ok(()),
+            Err(error) => Err(QueryError::Unavailable { detail: reason(&error) }),
+        }
+    }
+
+    pub(super) fn stop_flag(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.stop)
+    }
+
+    pub(super) fn interrupt_handle(&self) -> InterruptHandle {
+        self.inner.get_interrupt_handle()
+    }
+
+    /// What the authorizer refused since this was last asked.
+    pub(super) fn take_denied(&self) -> Option<Denied> {
+        self.denied.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
+impl Deref for Connection {
+    type Target = rusqlite::Connection;
+
+    fn deref(&self) -> &rusqlite::Connection {
+        &self.inner
+    }
+}
+
+impl DerefMut for Connection {
+    fn deref_mut(&mut self) -> &mut rusqlite::Connection {
+        &mut self.inner
+    }
+}
+
+impl fmt::Debug for Connection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Connection(read-only)")
+    }
+}
+
+/// What SQLite said, without the statement.
+pub(super) fn reason(error: &rusqlite::Error) -> String {
+    match error {
+        rusqlite::Error::SqliteFailure(code, Some(message)) => format!("{message} ({:?})", code.code),
+        rusqlite::Error::SqlInputError { msg, .. } => msg.clone(),
+        other => other.to_string(),
+    }
+}

@@ -1,0 +1,117 @@
+//! A bounded number of connections, each used by one query at a time, and stopping a query midway.
+//!
+//! A connection goes back only after its statement has ended, so an interrupt never hits the query of
+//! another call. The source is the caller.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use callgate_core::port::QueryError;
+use rusqlite::InterruptHandle;
+use tokio::sync::Semaphore;
+
+use super::Options;
+use super::connection::Connection;
+
+/// The connections to one file.
+#[derive(Debug)]
+pub(super) struct Pool {
+    options: Options,
+    permits: Arc<Semaphore>,
+    idle: Mutex<Vec<Connection>>,
+}
+
+/// What stops the statement of one call.
+#[derive(Default)]
+struct Stop(Mutex<State>);
+
+#[derive(Default)]
+enum State {
+    #[default]
+    Waiting,
+    Running(Arc<AtomicBool>, InterruptHandle),
+    Stopped,
+}
+
+impl Pool {
+    pub(super) fn new(options: Options) -> Self {
+        let permits = Arc::new(Semaphore::new(options.connections.max(1)));
+        Self { options, permits, idle: Mutex::new(Vec::new()) }
+    }
+
+    /// Runs blocking work on a connection. Dropping the future stops the work.
+    pub(super) async fn run<T: Send + 'static>(
+        self: Arc<Self>,
+        work: impl FnOnce(&mut Connection) -> T + Send + 'static,
+    ) -> Result<T, QueryError> {
+        let failed = |detail: &str| QueryError::Failed { detail: detail.to_owned() };
+        let permit =
+            Arc::clone(&self.permits).acquire_owned().await.map_err(|_| failed("the pool is closed"))?;
+        let stop = Arc::new(Stop::default());
+        let guard = StopOnDrop(Arc::clone(&stop));
+        let job = tokio::task::spawn_blocking(move || {
+            let mut connection = self.take()?;
+            if !stop.start(&connection) {
+                self.give_back(connection);
+                return Err(QueryError::TimedOut);
+            }
+            let result = work(&mut connection);
+            stop.end();
+            self.give_back(connection);
+            drop(permit);
+            Ok(result)
+        });
+        let result = job.await.map_err(|_| failed("the query panicked"))?;
+        drop(guard);
+        result
+    }
+
+    fn take(&self) -> Result<Connection, QueryError> {
+        let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        match idle {
+            Some(connection) => Ok(connection),
+            None => Connection::open(&self.options),
+        }
+    }
+
+    fn give_back(&self, connection: Connection) {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(connection);
+    }
+}
+
+impl Stop {
+    /// Notes that a statement may run now, unless the caller has left already.
+    fn start(&self, connection: &Connection) -> bool {
+        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if matches!(*state, State::Stopped) {
+            return false;
+        }
+        let flag = connection.stop_flag();
+        flag.store(false, Ordering::Relaxed);
+        *state = State::Running(flag, connection.interrupt_handle());
+        true
+    }
+
+    fn end(&self) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = State::Stopped;
+    }
+
+    fn stop(&self) {
+        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let State::Running(flag, interrupt) = &*state {
+            // The interrupt ends a statement that is inside one long step; the flag, read by the progress
+            // handler, ends one that has not begun its first step yet.
+            flag.store(true, Ordering::Relaxed);
+            interrupt.interrupt();
+        }
+        *state = State::Stopped;
+    }
+}
+
+struct StopOnDrop(Arc<Stop>);
+
+impl Drop for StopOnDrop {
+    fn drop(&mut self) {
+        self.0.stop();
+    }
+}
