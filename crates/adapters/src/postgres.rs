@@ -1,1 +1,194 @@
-//! PostgreSQL.
+//! PostgreSQL databases as sources of rows.
+//!
+//! Each query runs in a read-only transaction with its own statement timeout, on a connection of a
+//! bounded pool. A caller who leaves has the statement cancelled in the database, and the connection
+//! is thrown away. What a statement is gets judged at load for a good message; the barrier is the
+//! transaction, and better a role that cannot write. The gateway opens sources.
+
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+use callgate_core::port::{
+    Advice, Answer, Cut, Prepared, Query, QueryError, QuerySource, Rows, SourceError, Statement,
+};
+use deadpool_postgres::{Manager, ManagerConfig, Pool, RecyclingMethod, Runtime};
+use tokio::time::{Instant, timeout_at};
+use tokio_postgres::NoTls;
+use tokio_postgres::config::{Host, SslMode};
+
+use crate::sql::{Dialect, Template};
+
+mod classify;
+mod fault;
+mod prepare;
+mod run;
+mod session;
+mod value;
+
+use session::Session;
+
+/// How a PostgreSQL database is used.
+///
+/// # Defaults
+/// | option | default | why |
+/// | --- | --- | --- |
+/// | `connections` | 8 | one tool server should not take a database's hundred |
+/// | `statement_timeout` | 30 s | the deadline of the call is used when it is earlier |
+/// | `connect_timeout` | 5 s | a caller waits for it |
+#[derive(Clone)]
+#[non_exhaustive]
+pub struct Options {
+    /// Where the database is, with its credentials.
+    pub url: String,
+    /// How many connections are open at most.
+    pub connections: usize,
+    /// How long one statement may run.
+    pub statement_timeout: Duration,
+    /// How long connecting may take.
+    pub connect_timeout: Duration,
+}
+
+impl Options {
+    /// The defaults for a database.
+    #[must_use]
+    pub fn new(url: impl Into<String>) -> Self {
+        Self {
+            url: url.into(),
+            connections: 8,
+            statement_timeout: Duration::from_secs(30),
+            connect_timeout: Duration::from_secs(5),
+        }
+    }
+}
+
+impl fmt::Debug for Options {
+    /// The URL holds a password.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Options").field("connections", &self.connections).finish_non_exhaustive()
+    }
+}
+
+/// How long judging one statement at load may take.
+const LOAD_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// A PostgreSQL database as a source.
+pub struct Postgres {
+    pool: Pool,
+    statement_timeout: Duration,
+    /// Whether the database is on another machine.
+    remote: bool,
+}
+
+impl fmt::Debug for Postgres {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Postgres").field("pool", &self.pool.status()).finish_non_exhaustive()
+    }
+}
+
+impl Postgres {
+    /// A source on a database, which is connected to when it is first needed.
+    ///
+    /// # Errors
+    /// When the URL cannot be used. The message never repeats it.
+    pub fn new(options: &Options) -> Result<Self, SourceError> {
+        let refused = |message: &str, remedy: &str| SourceError::Unreachable {
+            message: message.to_owned(),
+            remedy: remedy.to_owned(),
+        };
+        let mut config = tokio_postgres::Config::from_str(&options.url).map_err(|_| {
+            refused("the PostgreSQL URL cannot be read", "write it as `postgres://user@host:5432/database`")
+        })?;
+        if config.get_ssl_mode() == SslMode::Require {
+            return Err(refused(
+                "encrypted connections to PostgreSQL are not served by this version",
+                "connect over a local socket, a loopback address or a tunnel, and leave `sslmode` out",
+            ));
+        }
+        config.application_name("callgate").connect_timeout(options.connect_timeout);
+        let local = |host: &Host| match host {
+            Host::Tcp(name) => matches!(name.as_str(), "localhost" | "127.0.0.1" | "::1"),
+            #[cfg(unix)]
+            Host::Unix(_) => true,
+        };
+        let remote = !config.get_hosts().iter().all(local);
+        let manager = ManagerConfig { recycling_method: RecyclingMethod::Fast };
+        let pool = Pool::builder(Manager::from_config(config, NoTls, manager))
+            .max_size(options.connections.max(1))
+            .runtime(Runtime::Tokio1)
+            .build()
+            .map_err(|_| refused("the connection pool cannot be made", "check the options of the source"))?;
+        Ok(Self { pool, statement_timeout: options.statement_timeout, remote })
+    }
+
+    /// A connection in a read-only transaction whose statements end at the deadline.
+    async fn session(&self, deadline: Instant) -> Result<Session, QueryError> {
+        let left = deadline.saturating_duration_since(Instant::now()).min(self.statement_timeout);
+        Session::begin(&self.pool, left).await
+    }
+
+    async fn run(&self, query: Query) -> Result<Rows, QueryError> {
+        if query.max_rows == 0 {
+            return Ok(Rows { json: "[]".to_owned(), count: 0, cut: Cut::Rows, last: None });
+        }
+        let work = async {
+            let session = self.session(query.deadline).await?;
+            let result = run::query(&session, &query).await;
+            session.end(result.as_ref().err()).await;
+            result
+        };
+        // Leaving drops the session, which cancels its statement.
+        timeout_at(query.deadline, work).await.unwrap_or(Err(QueryError::TimedOut))
+    }
+
+    /// Runs the judgement of one statement in a session of its own.
+    async fn at_load<T>(
+        &self,
+        work: impl AsyncFnOnce(&Session) -> Result<T, SourceError>,
+    ) -> Result<T, SourceError> {
+        let deadline = Instant::now() + LOAD_TIMEOUT;
+        let work = async {
+            let session = self.session(deadline).await.map_err(|error| fault::unreachable(&error))?;
+            let result = work(&session).await;
+            session.end(None).await;
+            result
+        };
+        let late = QueryError::Unavailable { detail: "it does not answer in time".to_owned() };
+        timeout_at(deadline, work).await.unwrap_or_else(|_| Err(fault::unreachable(&late)))
+    }
+}
+
+impl QuerySource for Postgres {
+    fn probe(&self) -> Answer<'_, Result<Vec<Advice>, SourceError>> {
+        Answer::later(async {
+            let mut advice = self.at_load(prepare::advice).await?;
+            if self.remote {
+                advice.push(Advice {
+                    code: "source_unencrypted",
+                    message: "the database is on another machine and the connection is not encrypted"
+                        .to_owned(),
+                    remedy: "connect over a tunnel; this version does not encrypt the connection".to_owned(),
+                });
+            }
+            Ok(advice)
+        })
+    }
+
+    fn prepare<'a>(&'a self, sql: &'a str) -> Answer<'a, Result<Prepared, SourceError>> {
+        let template = match Template::parse(sql, Dialect::Postgres) {
+            Ok(template) => template,
+            Err(fault) => return Answer::now(Err(SourceError::Statement(vec![fault]))),
+        };
+        Answer::later(async move {
+            self.at_load(async move |session: &Session| prepare::prepare(session, &template, sql).await).await
+        })
+    }
+
+    fn check<'a>(&'a self, statement: &'a Statement) -> Answer<'a, Result<(), SourceError>> {
+        Answer::later(self.at_load(async move |session: &Session| prepare::check(session, statement).await))
+    }
+
+    fn query(&self, query: Query) -> Answer<'_, Result<Rows, QueryError>> {
+        Answer::later(self.run(query))
+    }
+}

@@ -4,9 +4,13 @@
 //! where the one statement ends. It must never change anything but parameters. Both sources call it.
 
 mod lexer;
+mod order;
 mod template;
 
 pub use lexer::Dialect;
+pub use order::directions;
+#[cfg(feature = "postgres")]
+pub(crate) use order::{parse, visit};
 pub use template::{Offsets, Template};
 
 /// The statement without its semicolon and what follows it, so that it can stand inside another one.

@@ -24,6 +24,6 @@ pub use ledger::{Ledger, NoLedger, Reservation};
 pub use peer::{LogLevel, Peer, PeerError, SilentPeer};
 pub use policy::{Decision, Policy, Question};
 pub use query::{
-    Advice, Bind, Class, Column, Cut, Fault, Form, KeyValue, NullForm, Prepared, Query, QueryError, QuerySource,
-    Rows, SortKey, SourceColumn, SourceError, Statement,
+    Advice, Bind, Class, Column, Cut, Fault, Form, KeyValue, NullForm, Prepared, Query, QueryError,
+    QuerySource, Rows, SortKey, SourceColumn, SourceError, Statement,
 };

@@ -1,11 +1,12 @@
 //! The bounds on rows and bytes, at the bound and one past it.
 
-use callgate_core::port::{Column, Form, SortKey};
+use callgate_core::port::{Class, Column, Form, SortKey};
 
 use super::*;
 
 fn statement(paged: bool) -> Statement {
-    let column = |name: &str, null| Column { name: name.to_owned(), form: Form::Any, null };
+    let column =
+        |name: &str, null| Column { name: name.to_owned(), class: Class::Unknown, form: Form::Any, null };
     let columns = vec![column("a", NullForm::Null), column("b", NullForm::Omitted)];
     let key = SortKey { column: "a".to_owned(), descending: false };
     Statement { sql: String::new(), columns, key: if paged { vec![key] } else { Vec::new() } }

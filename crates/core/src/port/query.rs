@@ -98,6 +98,8 @@ pub struct Statement {
 pub struct Column {
     /// The name in the statement and in the result.
     pub name: String,
+    /// What kind of values the store said it holds.
+    pub class: Class,
     /// The form in the result.
     pub form: Form,
     /// What NULL becomes.
