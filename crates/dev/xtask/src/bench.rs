@@ -21,8 +21,8 @@ const PEERS: &str = "benches/peers";
 /// The options of `cargo xtask bench`.
 #[derive(Debug, Args)]
 pub(crate) struct Options {
-    /// What is measured; only servers can be
-    #[arg(value_parser = ["server"], default_value = "server")]
+    /// What is measured: the server, or the schema evaluator on its own
+    #[arg(value_parser = ["server", "schema"], default_value = "server")]
     role: String,
     /// One JSON object a line instead of tables
     #[arg(long)]
@@ -56,9 +56,13 @@ pub(crate) fn bench(options: &Options) -> Result<(), Failure> {
         return guard();
     }
     let target = tree::target()?;
+    if options.role == "schema" {
+        let mut command = Command::new(build_peers(&target, &["--package", "schema"])?.join("schema"));
+        return finish(command.args(options.json.then_some("--json")));
+    }
     build_callgate(&["--package", "callgate-server", "--example", "bench"])?;
     build_callgate(&["--package", "callgate", "--bin", "callgate"])?;
-    let peers = build_peers(&target, &["--workspace"])?;
+    let peers = build_peers(&target, &["--package", "load", "--package", "raw", "--package", "rmcp-server"])?;
     let mut command = load(&peers, &target, if options.profile { "profile" } else { "bench" });
     for (given, flag) in [
         (options.json, "--json"),
