@@ -10,7 +10,7 @@ use crate::failure::Failure;
 use crate::generate::{self, Mode};
 use crate::process::{self, Echo};
 use crate::tally::Tally;
-use crate::{arrows, forbidden, size, spec_links, test, tree};
+use crate::{arrows, features, forbidden, size, spec_links, test, tree};
 
 const LIMIT: Duration = Duration::from_secs(25 * 60);
 
@@ -31,6 +31,7 @@ const STAGES: &[Stage] = &[
         name: "clippy",
         run: || cargo(&["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"], &[]),
     },
+    Stage { name: "features", run: features::check },
     Stage {
         name: "doc",
         run: || cargo(&["doc", "--workspace", "--no-deps", "--locked"], &[("RUSTDOCFLAGS", "-D warnings")]),

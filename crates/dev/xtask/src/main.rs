@@ -11,6 +11,7 @@ mod conformance;
 mod coverage;
 mod env;
 mod failure;
+mod features;
 mod fixture;
 mod forbidden;
 mod generate;
@@ -73,6 +74,8 @@ enum Task {
     Coverage,
     /// No source file is too long
     Size,
+    /// Crates with Cargo features stand without them and with each alone
+    Features,
     /// Crates depend on each other only along the arrows of the architecture
     Arrows,
     /// No machine paths, registry hosts or work left undone without an issue
@@ -138,6 +141,7 @@ fn run(task: Task) -> Result<(), Failure> {
         Task::Coverage => coverage::check(),
         Task::Interop { filter, server } => interop::check(&filter, server),
         Task::Size => size::check(),
+        Task::Features => features::check(),
         Task::Arrows => arrows::check(),
         Task::Forbidden => forbidden::check(),
         Task::SpecLinks => spec_links::check(),
