@@ -1,0 +1,230 @@
+//! Streamable HTTP as a tower service, and the accept loop that serves it with hyper.
+//!
+//! A request goes through this module in one direction: doors (`Host`, `Origin`), route, kind, body,
+//! then the exchange that decodes and answers it. It must never decide who may do what, and never
+//! let anything look at a request before the doors have. No task is spawned for a request: the future of
+//! the answer is polled by the response, and later by its body, so that a client that goes away takes it
+//! along.
+
+mod activity;
+mod agreement;
+mod body;
+mod exchange;
+mod head;
+mod limits;
+mod origin;
+mod refusal;
+mod response;
+mod serve;
+mod stream;
+
+use std::convert::Infallible;
+use std::fmt;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use callgate_core::port::Transport;
+use http::{Method, Request, StatusCode};
+use tokio_util::sync::CancellationToken;
+
+pub use body::Body;
+pub use limits::HttpLimits;
+pub(crate) use refusal::{error_response, event_stream_response, json_response};
+pub use response::ResponseFuture;
+pub use serve::HttpServer;
+
+use crate::endpoint::Endpoint;
+use crate::legacy::http::Sessions;
+use crate::shutdown::Shutdown;
+use activity::{Activity, InFlight};
+use head::Front;
+use origin::{Doors, Shut};
+use response::Reading;
+
+/// How a server is reached over HTTP.
+///
+/// # Defaults
+/// - `path`: `/mcp`, the path that clients try first.
+/// - `hosts`, `origins`: empty. Loopback names and the address that a connection came in on are always
+///   allowed; every other name by which clients reach the server has to be listed.
+/// - `legacy`: on. The earlier revisions are served on the same path.
+/// - `limits`: [`HttpLimits::default`].
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct HttpOptions {
+    /// The path of the one endpoint.
+    pub path: String,
+    /// Hosts that clients may name: `name` for any port, or `name:port`.
+    pub hosts: Vec<String>,
+    /// Origins of web pages that may call, as `scheme://name[:port]`.
+    pub origins: Vec<String>,
+    /// Whether clients of earlier revisions are served.
+    pub legacy: bool,
+    /// The bounds.
+    pub limits: HttpLimits,
+}
+
+impl Default for HttpOptions {
+    fn default() -> Self {
+        Self {
+            path: String::from("/mcp"),
+            hosts: Vec::new(),
+            origins: Vec::new(),
+            legacy: true,
+            limits: HttpLimits::default(),
+        }
+    }
+}
+
+/// The address that a request came from, as an extension of the request.
+///
+/// A server other than [`HttpServer`] inserts it, so that callers on this machine are known as such;
+/// without it every caller is taken for a remote one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RemoteAddress(pub SocketAddr);
+
+/// One server over HTTP. Clones share everything.
+#[derive(Clone)]
+pub struct HttpService {
+    shared: Arc<Shared>,
+}
+
+/// What all requests of one service share.
+struct Shared {
+    endpoint: Arc<Endpoint>,
+    path: String,
+    doors: Doors,
+    limits: HttpLimits,
+    /// The compatibility profile, where it is served.
+    legacy: Option<Arc<Sessions>>,
+    shutdown: Shutdown,
+    /// Cancelled when what is still running has to be answered with an error.
+    expired: CancellationToken,
+    /// Bytes of long request bodies in memory.
+    buffered: AtomicUsize,
+}
+
+impl HttpService {
+    pub(crate) fn new(endpoint: Arc<Endpoint>, options: HttpOptions, shutdown: Shutdown) -> Self {
+        let legacy = options.legacy.then(|| Arc::new(Sessions::new(Arc::clone(&endpoint), shutdown.clone())));
+        let shared = Shared {
+            endpoint,
+            path: options.path,
+            doors: Doors::new(&options.hosts, &options.origins),
+            limits: options.limits,
+            legacy,
+            shutdown,
+            expired: CancellationToken::new(),
+            buffered: AtomicUsize::new(0),
+        };
+        Self { shared: Arc::new(shared) }
+    }
+
+    fn respond<B: http_body::Body>(&self, request: Request<B>, link: Link<'_>) -> ResponseFuture<B> {
+        let guard = link.activity.map(InFlight::new);
+        let (parts, body) = request.into_parts();
+        let front = Front::of(&parts.headers);
+        let target = parts.uri.authority().map(http::uri::Authority::as_str);
+        let shared = &self.shared;
+        let refuse = |response| ResponseFuture::ready(response, None);
+        if let Err(shut) = shared.doors.check(&front, target, link.local) {
+            return refuse(refuse_entry(shut));
+        }
+        if parts.uri.path() != shared.path {
+            return refuse(match (parts.uri.path(), &parts.method) {
+                ("/healthz", &Method::GET) => {
+                    json_response(StatusCode::OK, String::from("{\"status\":\"ok\"}"))
+                }
+                _ => refusal::invalid(StatusCode::NOT_FOUND, "Invalid request: there is no such path here"),
+            });
+        }
+        let local_caller = link.remote.is_some_and(|remote| remote.ip().to_canonical().is_loopback());
+        // Behind a proxy on this machine every caller looks local and none is.
+        let transport =
+            if local_caller && !front.is_forwarded { Transport::Loopback } else { Transport::Remote };
+        if parts.method != Method::POST {
+            let has_session = front.session.is_present();
+            return match &shared.legacy {
+                Some(sessions) if has_session && parts.method == Method::GET => {
+                    let sessions = Arc::clone(sessions);
+                    let answer = async move { sessions.get(parts.headers, transport).await };
+                    ResponseFuture::of_legacy(shared, answer, guard)
+                }
+                Some(sessions) if has_session && parts.method == Method::DELETE => {
+                    let sessions = Arc::clone(sessions);
+                    let answer = async move { sessions.delete(parts.headers, transport).await };
+                    ResponseFuture::of_legacy(shared, answer, guard)
+                }
+                _ => refuse(refusal::method_not_allowed()),
+            };
+        }
+        if !front.is_json() || !front.is_plain() {
+            let message = "Invalid request: the body must be sent as `Content-Type: application/json`, in UTF-8 and without an encoding";
+            return refuse(refusal::invalid(StatusCode::UNSUPPORTED_MEDIA_TYPE, message));
+        }
+        let accepts = front.accepts;
+        if !accepts.json && !accepts.events {
+            let message = "Invalid request: `Accept` must name `application/json` and `text/event-stream`";
+            return refuse(refusal::invalid(StatusCode::NOT_ACCEPTABLE, message));
+        }
+        let announced = body.size_hint().lower();
+        if announced > shared.limits.message.bytes as u64 {
+            return refuse(refusal::body_too_long());
+        }
+        ResponseFuture::reading(
+            Reading { shared: Arc::clone(shared), headers: parts.headers, transport, accepts, announced },
+            body,
+            guard,
+        )
+    }
+}
+
+fn refuse_entry(shut: Shut) -> http::Response<Body> {
+    let (status, message) = match shut {
+        Shut::BadHost => (StatusCode::BAD_REQUEST, "Invalid request: one valid `Host` is required"),
+        Shut::ForeignHost => (
+            StatusCode::FORBIDDEN,
+            "Invalid request: this `Host` is not served here; list it among the allowed hosts if it should be",
+        ),
+        Shut::ForeignOrigin => (
+            StatusCode::FORBIDDEN,
+            "Invalid request: this `Origin` may not call here; list it among the allowed origins if it should",
+        ),
+    };
+    refusal::invalid(status, message)
+}
+
+/// What is known of the connection that a request came in on.
+#[derive(Clone, Copy, Default)]
+struct Link<'c> {
+    local: Option<SocketAddr>,
+    remote: Option<SocketAddr>,
+    activity: Option<&'c Arc<Activity>>,
+}
+
+impl<B> tower_service::Service<Request<B>> for HttpService
+where
+    B: http_body::Body<Data = Bytes> + Send + 'static,
+{
+    type Response = http::Response<Body>;
+    type Error = Infallible;
+    type Future = ResponseFuture<B>;
+
+    fn poll_ready(&mut self, _context: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<B>) -> ResponseFuture<B> {
+        let remote = request.extensions().get::<RemoteAddress>().map(|address| address.0);
+        self.respond(request, Link { remote, ..Link::default() })
+    }
+}
+
+impl fmt::Debug for HttpService {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HttpService").field("path", &self.shared.path).finish_non_exhaustive()
+    }
+}

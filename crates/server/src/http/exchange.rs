@@ -1,0 +1,322 @@
+//! One request over HTTP, from its bytes to what is to be answered.
+//!
+//! The era is decided here, by the metadata of the message itself and by nothing else; what is not
+//! modern goes to the compatibility profile in one branch, and the modern path knows nothing more of
+//! it. It must never let a request reach the endpoint whose headers say something else than its body.
+//! The response future makes an exchange for each request and polls it.
+
+use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
+use std::sync::{Arc, OnceLock};
+use std::task::{Context, Poll};
+
+use callgate_core::port::{Credentials, Transport};
+use callgate_protocol::error::push_error;
+use callgate_protocol::meta::{Era, Expectation, MetaError, RequestMeta, classify, is_modern};
+use callgate_protocol::{ErrorCode, Id, Message, Method, Notification, Request, Revision, decode};
+use http::{HeaderMap, Response, StatusCode};
+
+use super::Shared;
+use super::agreement::{check_method_and_name, check_version};
+use super::body::Body;
+use super::head::{Accepts, Field, Mirrors, Parameters};
+use super::response::Budget;
+use crate::endpoint::{Answered, From, MODERN, Subscription};
+use crate::legacy::http::Posted;
+use crate::outbox::Outbox;
+
+/// What the response future and the exchange both need to know of one request.
+pub(super) struct Ticket {
+    pub(super) outbox: Outbox,
+    id: OnceLock<Id>,
+}
+
+impl Ticket {
+    pub(super) fn new(outbox: Outbox) -> Self {
+        Self { outbox, id: OnceLock::new() }
+    }
+
+    /// The answer to a request that the end of the server overtook.
+    pub(super) fn expired(&self) -> Reply {
+        let message = "The server is shutting down and did not finish this request";
+        self.failed(StatusCode::SERVICE_UNAVAILABLE, message)
+    }
+
+    fn failed(&self, status: StatusCode, message: &str) -> Reply {
+        Reply::error(status, ErrorCode::InternalError, message, self.id.get())
+    }
+}
+
+/// What is to be answered.
+pub(super) enum Reply {
+    /// The response of a method.
+    Answered(Answered),
+    /// An error before a method ran.
+    Refused {
+        /// The HTTP status.
+        status: StatusCode,
+        /// The JSON-RPC error.
+        text: String,
+    },
+    /// A notification was taken.
+    Accepted,
+    /// A subscription is open.
+    Listening(Subscription),
+    /// The compatibility profile has answered.
+    Whole(Response<Body>),
+}
+
+impl Reply {
+    fn error(status: StatusCode, code: ErrorCode, message: &str, id: Option<&Id>) -> Self {
+        let mut text = String::new();
+        push_error(&mut text, id, code, message, None);
+        Self::Refused { status, text }
+    }
+
+    fn bad_request(code: ErrorCode, message: &str, id: Option<&Id>) -> Self {
+        Self::error(StatusCode::BAD_REQUEST, code, message, id)
+    }
+
+    /// The message in it, if it has one.
+    pub(super) fn into_text(self) -> Option<String> {
+        match self {
+            Self::Answered(answered) => Some(answered.into_text()),
+            Self::Refused { text, .. } => Some(text),
+            Self::Accepted | Self::Listening(_) | Self::Whole(_) => None,
+        }
+    }
+}
+
+/// A request that is being answered. Dropping it cancels the request.
+pub(super) struct Exchange(Pin<Box<dyn Future<Output = Reply> + Send>>);
+
+impl Exchange {
+    pub(super) fn new(future: impl Future<Output = Reply> + Send + 'static) -> Self {
+        Self(Box::pin(future))
+    }
+
+    /// Polls it. A panic is an answer too: the client must not wait for one that never comes.
+    pub(super) fn poll_reply(&mut self, context: &mut Context<'_>, ticket: &Ticket) -> Poll<Reply> {
+        let polled = catch_unwind(AssertUnwindSafe(|| self.0.as_mut().poll(context)));
+        polled.unwrap_or_else(|_panic| {
+            tracing::error!("a request ended in a panic");
+            Poll::Ready(ticket.failed(StatusCode::INTERNAL_SERVER_ERROR, "Internal error"))
+        })
+    }
+}
+
+/// A body that has arrived, with what came before it.
+pub(super) struct Posting {
+    pub(super) shared: Arc<Shared>,
+    pub(super) headers: HeaderMap,
+    pub(super) bytes: Vec<u8>,
+    pub(super) budget: Budget,
+    pub(super) transport: Transport,
+    pub(super) accepts: Accepts,
+    pub(super) ticket: Arc<Ticket>,
+}
+
+/// Decodes and answers one body.
+pub(super) async fn post(posting: Posting) -> Reply {
+    let Posting { shared, headers, bytes, budget, transport, accepts, ticket } = posting;
+    let _held_until_answered = budget;
+    let mirrors = Mirrors::of(&headers);
+    if let Some(sessions) = &shared.legacy
+        && mirrors.session.is_present()
+        && is_batch(&bytes)
+    {
+        let sessions = Arc::clone(sessions);
+        return Reply::Whole(sessions.post(Posted::Batch(bytes), headers, transport).await);
+    }
+    let message = match decode(bytes, &shared.limits.message) {
+        Ok(message) => message,
+        Err(error) => {
+            let mut text = String::new();
+            error.push(&mut text);
+            let status = StatusCode::from_u16(error.http_status()).unwrap_or(StatusCode::BAD_REQUEST);
+            return Reply::Refused { status, text };
+        }
+    };
+    let era = match &message {
+        Message::Request(request) => match classify(request.params(), expectation(&mirrors)) {
+            Ok(Era::Modern(meta)) => {
+                if ticket.id.set(request.id().clone()).is_err() {
+                    // One ticket is made for one request, so there is nothing to overwrite.
+                    tracing::error!("a request was decoded twice");
+                }
+                let from = Sender { mirrors: &mirrors, headers: &headers, transport, accepts };
+                return modern(&shared, request, &meta, from, &ticket).await;
+            }
+            Ok(Era::Legacy) => PostedEra::Legacy,
+            Err(error) => return refuse_meta(&error, Some(request.id())),
+        },
+        Message::Notification(notification) => notification_era(notification, &mirrors),
+        Message::Response(_) if mirrors.session.is_present() => PostedEra::Legacy,
+        Message::Response(_) => PostedEra::Refused(Reply::bad_request(
+            ErrorCode::InvalidRequest,
+            "Invalid request: this server sends no requests and takes no responses",
+            None,
+        )),
+    };
+    match (era, &shared.legacy) {
+        (PostedEra::Modern, _) => Reply::Accepted,
+        (PostedEra::Refused(reply), _) => reply,
+        (PostedEra::Legacy, Some(sessions)) => {
+            let sessions = Arc::clone(sessions);
+            Reply::Whole(sessions.post(Posted::Message(message), headers, transport).await)
+        }
+        (PostedEra::Legacy, None) => refuse_legacy(&message),
+    }
+}
+
+/// Whose business a message is.
+enum PostedEra {
+    /// A notification of the modern era: taken, and of no consequence over HTTP.
+    Modern,
+    /// The compatibility profile's.
+    Legacy,
+    /// Nobody's.
+    Refused(Reply),
+}
+
+/// Who sent a modern request.
+struct Sender<'r> {
+    mirrors: &'r Mirrors<'r>,
+    headers: &'r HeaderMap,
+    transport: Transport,
+    accepts: Accepts,
+}
+
+async fn modern(
+    shared: &Shared,
+    request: &Request,
+    meta: &RequestMeta<'_>,
+    sender: Sender<'_>,
+    ticket: &Ticket,
+) -> Reply {
+    let id = Some(request.id());
+    let mismatch = |mismatch| {
+        let mismatch: super::agreement::Mismatch = mismatch;
+        Reply::bad_request(ErrorCode::HeaderMismatch, &mismatch.to_string(), id)
+    };
+    if let Err(error) = check_version(sender.mirrors, meta) {
+        return mismatch(error);
+    }
+    if let Err(error) = meta.revision() {
+        return refuse_meta(&error, id);
+    }
+    let method = request.method();
+    if let Err(error) = check_method_and_name(sender.mirrors, request, &method) {
+        return mismatch(error);
+    }
+    let parameters = Parameters(sender.headers);
+    let credentials = Credentials::new(sender.transport, sender.mirrors.authorization());
+    let from = From { credentials, headers: Some(&parameters) };
+    if method == Method::SubscriptionsListen.as_str() {
+        if !sender.accepts.events {
+            let message = "Invalid request: a subscription needs `Accept: text/event-stream`";
+            return Reply::error(StatusCode::NOT_ACCEPTABLE, ErrorCode::InvalidRequest, message, id);
+        }
+        return match shared.endpoint.listen(request, meta, from).await {
+            Ok(subscription) => Reply::Listening(subscription),
+            Err(answered) => Reply::Answered(answered),
+        };
+    }
+    if sender.accepts.events {
+        ticket.outbox.listen(meta);
+    }
+    Reply::Answered(shared.endpoint.answer(request, meta, from, &ticket.outbox).await)
+}
+
+/// What the headers say about the era.
+fn expectation(mirrors: &Mirrors<'_>) -> Expectation {
+    match revision(mirrors.version) {
+        Named::Known(revision) if revision.is_modern() => Expectation::Modern,
+        Named::Unknown if !mirrors.session.is_present() => Expectation::Modern,
+        Named::Known(_) | Named::Unknown | Named::Nothing => Expectation::Any,
+    }
+}
+
+/// The revision that the version header names.
+enum Named {
+    Nothing,
+    Known(Revision),
+    Unknown,
+}
+
+fn revision(version: Field<'_>) -> Named {
+    match version {
+        Field::Absent => Named::Nothing,
+        Field::One(value) => {
+            value.to_str().ok().and_then(Revision::of_name).map_or(Named::Unknown, Named::Known)
+        }
+        Field::Several => Named::Unknown,
+    }
+}
+
+fn notification_era(notification: &Notification, mirrors: &Mirrors<'_>) -> PostedEra {
+    let params = notification.params();
+    if !is_modern(params) && expectation(mirrors) == Expectation::Any {
+        return PostedEra::Legacy;
+    }
+    let in_body = params
+        .and_then(|params| params.path(["_meta", callgate_protocol::meta::PROTOCOL_VERSION]))
+        .and_then(|version| version.as_str());
+    let header = match mirrors.version {
+        Field::One(value) => value.to_str().unwrap_or_default().trim_ascii(),
+        Field::Absent | Field::Several => {
+            let message = "Header mismatch: `MCP-Protocol-Version` must be sent once";
+            return PostedEra::Refused(Reply::bad_request(ErrorCode::HeaderMismatch, message, None));
+        }
+    };
+    if in_body.is_some_and(|version| version != header) {
+        let message = "Header mismatch: `MCP-Protocol-Version` does not say what the body says";
+        return PostedEra::Refused(Reply::bad_request(ErrorCode::HeaderMismatch, message, None));
+    }
+    if !Revision::of_name(header).is_some_and(Revision::is_modern) {
+        let error = MetaError::UnsupportedVersion { requested: header.to_owned() };
+        return PostedEra::Refused(refuse_meta(&error, None));
+    }
+    let method = notification.method();
+    let differs = match mirrors.method {
+        // Clients are told to send it with requests only.
+        Field::Absent => false,
+        Field::One(value) => value.as_bytes().trim_ascii() != method.as_bytes(),
+        Field::Several => true,
+    };
+    if differs {
+        let message = "Header mismatch: `Mcp-Method` does not say what the body says";
+        return PostedEra::Refused(Reply::bad_request(ErrorCode::HeaderMismatch, message, None));
+    }
+    PostedEra::Modern
+}
+
+fn refuse_meta(error: &MetaError, id: Option<&Id>) -> Reply {
+    let mut text = String::new();
+    let data = error.data(&MODERN);
+    push_error(&mut text, id, error.code(), &error.to_string(), data.as_deref());
+    Reply::Refused { status: StatusCode::BAD_REQUEST, text }
+}
+
+/// Refuses a message of an earlier era where none is served, and names what is.
+fn refuse_legacy(message: &Message) -> Reply {
+    let Message::Request(request) = message else {
+        let message = "Header mismatch: `MCP-Protocol-Version` must be sent once";
+        return Reply::bad_request(ErrorCode::HeaderMismatch, message, None);
+    };
+    if request.method() == Method::Initialize.as_str() {
+        let requested = request
+            .params()
+            .and_then(|params| params.get("protocolVersion")?.as_str())
+            .map_or_else(String::new, std::borrow::Cow::into_owned);
+        return refuse_meta(&MetaError::UnsupportedVersion { requested }, Some(request.id()));
+    }
+    let message = "Header mismatch: `MCP-Protocol-Version` is required";
+    Reply::bad_request(ErrorCode::HeaderMismatch, message, Some(request.id()))
+}
+
+/// True when the first character that counts opens an array.
+fn is_batch(bytes: &[u8]) -> bool {
+    bytes.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'[')
+}

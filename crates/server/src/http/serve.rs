@@ -1,0 +1,294 @@
+//! The accept loop: connections in, their bounds kept, and a graceful end.
+//!
+//! It must never accept more connections than the bound, never keep one that does nothing, and never
+//! end before the requests that it has accepted are answered or their time is over. The serve functions
+//! of the server call it.
+
+use std::fmt;
+use std::future::Future as _;
+use std::io;
+use std::net::SocketAddr;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use http::Request;
+use hyper::body::Incoming;
+use hyper::rt::{Read, ReadBufCursor, Write};
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::server::conn::auto;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{Semaphore, watch};
+use tokio::time::{sleep, sleep_until, timeout};
+use tokio_util::task::TaskTracker;
+
+use super::activity::{Activity, Verdict};
+use super::limits::HttpLimits;
+use super::response::ResponseFuture;
+use super::{HttpService, Link};
+
+/// A service and the address that it is served on.
+pub struct HttpServer {
+    listener: TcpListener,
+    service: HttpService,
+}
+
+/// How far the end has come, as connections need to know it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    Open,
+    /// No more requests; connections close when theirs are answered.
+    Closing,
+    /// Connections are cut.
+    Cut,
+}
+
+impl HttpServer {
+    /// Binds an address.
+    ///
+    /// # Errors
+    /// What the operating system says.
+    pub async fn bind(address: SocketAddr, service: HttpService) -> io::Result<Self> {
+        Ok(Self { listener: TcpListener::bind(address).await?, service })
+    }
+
+    /// Takes a listener that somebody else has bound.
+    ///
+    /// # Errors
+    /// What the operating system says.
+    pub fn from_listener(listener: std::net::TcpListener, service: HttpService) -> io::Result<Self> {
+        listener.set_nonblocking(true)?;
+        Ok(Self { listener: TcpListener::from_std(listener)?, service })
+    }
+
+    /// The address, with the port that was chosen.
+    ///
+    /// # Errors
+    /// What the operating system says.
+    pub fn local_addr(&self) -> io::Result<SocketAddr> {
+        self.listener.local_addr()
+    }
+
+    /// Serves until the shutdown handle of the service is pulled, then ends gracefully: it stops accepting,
+    /// answers what was accepted within [`HttpLimits::shutdown_grace`], closes subscriptions with their
+    /// result, and closes the connections.
+    ///
+    /// Not cancel safe: dropping it stops accepting, and leaves open connections to their own end.
+    pub async fn run(self) {
+        let Self { listener, service } = self;
+        let shared = Arc::clone(&service.shared);
+        let limits = &shared.limits;
+        let (phase, phases) = watch::channel(Phase::Open);
+        let builder = Arc::new(builder(limits));
+        let places = Arc::new(Semaphore::new(limits.connections));
+        let connections = TaskTracker::new();
+        loop {
+            let accepted = tokio::select! {
+                biased;
+                () = shared.shutdown.begun() => break,
+                accepted = accept(&listener, &places) => accepted,
+            };
+            let (stream, remote, place) = match accepted {
+                Ok(accepted) => accepted,
+                Err(error) => {
+                    // Mostly too many open files: connections have to end before it can work again.
+                    tracing::warn!(%error, "a connection could not be accepted");
+                    sleep(Duration::from_millis(50)).await;
+                    continue;
+                }
+            };
+            let connection = Connection {
+                service: service.clone(),
+                activity: Arc::new(Activity::new()),
+                local: stream.local_addr().ok(),
+                remote,
+            };
+            let (builder, phases) = (Arc::clone(&builder), phases.clone());
+            connections.spawn(async move {
+                drive(&builder, stream, connection, phases).await;
+                drop(place);
+            });
+        }
+        drop(listener);
+        connections.close();
+        // Subscriptions never end on their own; they get their closing result now.
+        shared.endpoint.close();
+        let _nobody_left = phase.send(Phase::Closing);
+        tokio::select! {
+            () = connections.wait() => return,
+            () = shared.shutdown.forced() => {}
+            () = sleep(limits.shutdown_grace) => {}
+        }
+        shared.expired.cancel();
+        if timeout(limits.linger, connections.wait()).await.is_err() {
+            tracing::warn!(connections = connections.len(), "connections were cut at the end");
+            let _nobody_left = phase.send(Phase::Cut);
+            connections.wait().await;
+        }
+    }
+}
+
+type Place = tokio::sync::OwnedSemaphorePermit;
+
+/// The next connection, once there is a place for it.
+async fn accept(
+    listener: &TcpListener,
+    places: &Arc<Semaphore>,
+) -> io::Result<(TcpStream, SocketAddr, Place)> {
+    let place = Arc::clone(places).acquire_owned().await.map_err(io::Error::other)?;
+    let (stream, remote) = listener.accept().await?;
+    // A stream of events is many small writes, each of which would wait for the acknowledgement of the
+    // one before.
+    if let Err(error) = stream.set_nodelay(true) {
+        tracing::debug!(%error, "TCP_NODELAY could not be set");
+    }
+    Ok((stream, remote, place))
+}
+
+fn builder(limits: &HttpLimits) -> auto::Builder<TokioExecutor> {
+    let mut builder = auto::Builder::new(TokioExecutor::new());
+    // The time for a request head is kept by `Activity`, which costs a request no timer.
+    builder
+        .http1()
+        .max_headers(limits.header_count)
+        .max_buf_size(limits.header_bytes.max(8 << 10))
+        .header_read_timeout(None);
+    builder
+        .http2()
+        .timer(TokioTimer::new())
+        .max_concurrent_streams(limits.requests_per_connection)
+        .max_header_list_size(u32::try_from(limits.header_bytes).unwrap_or(u32::MAX))
+        .keep_alive_interval(limits.keep_alive_interval)
+        .keep_alive_timeout(limits.stall_timeout);
+    builder
+}
+
+/// Serves one connection to its end.
+async fn drive(
+    builder: &auto::Builder<TokioExecutor>,
+    stream: TcpStream,
+    connection: Connection,
+    mut phases: watch::Receiver<Phase>,
+) {
+    let activity = Arc::clone(&connection.activity);
+    let shared = Arc::clone(&connection.service.shared);
+    let io = Watched { io: TokioIo::new(stream), activity: Arc::clone(&activity) };
+    let mut served = pin!(builder.serve_connection(io, connection));
+    let mut timer = pin!(sleep(shared.limits.header_timeout));
+    let mut closing = false;
+    loop {
+        tokio::select! {
+            biased;
+            ended = served.as_mut() => {
+                if let Err(error) = ended {
+                    tracing::debug!(%error, "a connection ended early");
+                }
+                return;
+            }
+            changed = phases.changed() => match (changed.is_ok(), *phases.borrow_and_update()) {
+                (true, Phase::Open) => {}
+                (true, Phase::Closing) => {
+                    closing = true;
+                    served.as_mut().graceful_shutdown();
+                }
+                (_, Phase::Cut) | (false, _) => return,
+            },
+            () = timer.as_mut() => match activity.judge(&shared.limits) {
+                Verdict::Wait(until) => timer.set(sleep_until(until)),
+                Verdict::Close if !closing => {
+                    closing = true;
+                    served.as_mut().graceful_shutdown();
+                    timer.set(sleep(shared.limits.linger));
+                }
+                Verdict::Close | Verdict::Cut => return,
+            },
+        }
+    }
+}
+
+/// The service of one connection.
+struct Connection {
+    service: HttpService,
+    activity: Arc<Activity>,
+    local: Option<SocketAddr>,
+    remote: SocketAddr,
+}
+
+impl hyper::service::Service<Request<Incoming>> for Connection {
+    type Response = http::Response<super::Body>;
+    type Error = std::convert::Infallible;
+    type Future = ResponseFuture<Incoming>;
+
+    fn call(&self, request: Request<Incoming>) -> ResponseFuture<Incoming> {
+        if request.version() == http::Version::HTTP_2 {
+            self.activity.is_multiplexed();
+        }
+        let link = Link { local: self.local, remote: Some(self.remote), activity: Some(&self.activity) };
+        self.service.respond(request, link)
+    }
+}
+
+/// A socket that tells the connection's [`Activity`] what goes through it.
+struct Watched {
+    io: TokioIo<TcpStream>,
+    activity: Arc<Activity>,
+}
+
+impl Read for Watched {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: ReadBufCursor<'_>,
+    ) -> Poll<io::Result<()>> {
+        let read = Pin::new(&mut self.io).poll_read(context, buffer);
+        if read.is_ready() {
+            self.activity.was_read();
+        }
+        read
+    }
+}
+
+impl Write for Watched {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let written = Pin::new(&mut self.io).poll_write(context, bytes);
+        if written.is_ready() {
+            self.activity.was_written();
+        }
+        written
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.io).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.io).poll_shutdown(context)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.io.is_write_vectored()
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        slices: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let written = Pin::new(&mut self.io).poll_write_vectored(context, slices);
+        if written.is_ready() {
+            self.activity.was_written();
+        }
+        written
+    }
+}
+
+impl fmt::Debug for HttpServer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HttpServer").field("service", &self.service).finish_non_exhaustive()
+    }
+}
