@@ -1,0 +1,75 @@
+//! Keywords of arrays: items one by one, and `contains`.
+//!
+//! The evaluator calls it.
+
+use callgate_protocol::json::Value;
+
+use super::super::program::{Contains, Node, Sequence};
+use super::{Judged, Mode, Quick, Run};
+
+impl<'p, 'v> Run<'p, 'v> {
+    pub(super) fn sequence<M: Mode>(
+        &mut self,
+        node: &'p Node,
+        sequence: &'p Sequence,
+        value: Value<'v>,
+    ) -> Judged {
+        let mut valid = true;
+        let mut prefix = sequence.prefix.iter();
+        for item in value.items() {
+            let fine = match (prefix.next(), sequence.rest) {
+                (Some(schema), _) => self.apply::<M>(*schema, item)?,
+                (None, Some(rest)) if M::COLLECT && self.program.refuses_all(rest) => {
+                    let most = sequence.prefix.len();
+                    let expected = || format!("nothing: at most {most} items are accepted");
+                    self.report(node.place, sequence.rest_keyword, item, expected)?;
+                    false
+                }
+                (None, Some(rest)) => self.apply::<M>(rest, item)?,
+                (None, None) => break,
+            };
+            if !fine {
+                if !M::COLLECT {
+                    return Ok(false);
+                }
+                valid = false;
+            }
+        }
+        Ok(valid)
+    }
+
+    pub(super) fn contains<M: Mode>(
+        &mut self,
+        node: &'p Node,
+        contains: &'p Contains,
+        value: Value<'v>,
+    ) -> Judged {
+        let mut found = 0;
+        for item in value.items() {
+            if self.apply::<Quick>(contains.schema, item)? {
+                found += 1;
+                let decided = match contains.most {
+                    Some(most) => found > most,
+                    None => found >= contains.least,
+                };
+                if decided {
+                    break;
+                }
+            }
+        }
+        let few = found < contains.least;
+        let many = contains.most.is_some_and(|most| found > most);
+        if M::COLLECT && few {
+            let keyword = if contains.least == 1 { "contains" } else { "minContains" };
+            let expected =
+                || format!("at least {} items that the schema in `contains` accepts", contains.least);
+            self.report(node.place, keyword, value, expected)?;
+        }
+        if M::COLLECT && many {
+            let most = contains.most.unwrap_or_default();
+            let expected = || format!("at most {most} items that the schema in `contains` accepts");
+            self.report(node.place, "maxContains", value, expected)?;
+        }
+        Ok(!few && !many)
+    }
+}

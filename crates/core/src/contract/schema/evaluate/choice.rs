@@ -1,0 +1,154 @@
+//! Combinations: `allOf`, `anyOf`, `oneOf`, `if`.
+//!
+//! When no alternative accepts a value, the violations of the one that was meant are reported if only
+//! one can have been meant, and otherwise what the alternatives are. It must never collect from
+//! every alternative: that is work and text without bound. The evaluator calls it.
+
+use callgate_protocol::json::{Kind, Value};
+
+use super::super::program::{Condition, Node, NodeId, Op};
+use super::super::violation;
+use super::{Collect, Judged, Mode, Quick, Run};
+
+/// References followed to find out what an alternative is about.
+const REFERENCES: u32 = 8;
+
+impl<'p, 'v> Run<'p, 'v> {
+    pub(super) fn all_of<M: Mode>(&mut self, nodes: &[NodeId], value: Value<'v>) -> Judged {
+        let mut valid = true;
+        for node in nodes {
+            if !self.apply::<M>(*node, value)? {
+                if !M::COLLECT {
+                    return Ok(false);
+                }
+                valid = false;
+            }
+        }
+        Ok(valid)
+    }
+
+    pub(super) fn any_of<M: Mode>(
+        &mut self,
+        node: &'p Node,
+        nodes: &'p [NodeId],
+        value: Value<'v>,
+    ) -> Judged {
+        for alternative in nodes {
+            if self.apply::<Quick>(*alternative, value)? {
+                return Ok(true);
+            }
+        }
+        if M::COLLECT {
+            self.explain(node, "anyOf", nodes, value)?;
+        }
+        Ok(false)
+    }
+
+    pub(super) fn one_of<M: Mode>(
+        &mut self,
+        node: &'p Node,
+        nodes: &'p [NodeId],
+        value: Value<'v>,
+    ) -> Judged {
+        let mut matching = 0;
+        for alternative in nodes {
+            if self.apply::<Quick>(*alternative, value)? {
+                matching += 1;
+                if matching > 1 {
+                    break;
+                }
+            }
+        }
+        if M::COLLECT {
+            match matching {
+                0 => self.explain(node, "oneOf", nodes, value)?,
+                1 => {}
+                _ => self.report(node.place, "oneOf", value, || {
+                    format!(
+                        "a value that exactly one of the {} alternatives accepts; several do",
+                        nodes.len()
+                    )
+                })?,
+            }
+        }
+        Ok(matching == 1)
+    }
+
+    pub(super) fn condition<M: Mode>(&mut self, condition: &Condition, value: Value<'v>) -> Judged {
+        if condition.then.is_none() && condition.otherwise.is_none() {
+            return Ok(true);
+        }
+        let branch = if self.apply::<Quick>(condition.condition, value)? {
+            condition.then
+        } else {
+            condition.otherwise
+        };
+        match branch {
+            Some(branch) => self.apply::<M>(branch, value),
+            None => Ok(true),
+        }
+    }
+
+    /// Reports why none of the alternatives accepts the value.
+    fn explain(
+        &mut self,
+        node: &'p Node,
+        keyword: &'static str,
+        nodes: &'p [NodeId],
+        value: Value<'v>,
+    ) -> Result<(), super::Halt> {
+        let mut meant = None;
+        let mut candidates = 0;
+        for alternative in nodes {
+            if self.plausible(*alternative, value)? {
+                meant = Some(*alternative);
+                candidates += 1;
+            }
+        }
+        if let (Some(meant), 1) = (meant, candidates) {
+            return self.apply::<Collect>(meant, value).map(|_| ());
+        }
+        let (program, sources) = (self.program, self.sources);
+        self.report(node.place, keyword, value, || violation::alternatives(nodes, program, sources))
+    }
+
+    /// Whether the alternative is about values like this one: of its type, and with the constants
+    /// that its properties demand.
+    fn plausible(&mut self, alternative: NodeId, value: Value<'v>) -> Judged {
+        let program = self.program;
+        let mut node = program.node(alternative);
+        for _ in 0..REFERENCES {
+            self.budget.charge(1)?;
+            match program.ops(node.any) {
+                [Op::Reference(target)] if node.types.accepts(value.kind(), value) => {
+                    node = program.node(*target)
+                }
+                _ => break,
+            }
+        }
+        let kind = value.kind();
+        if !node.types.accepts(kind, value) {
+            return Ok(false);
+        }
+        if kind != Kind::Object {
+            return Ok(true);
+        }
+        for op in program.ops(node.object) {
+            let Op::Properties(properties) = op else { continue };
+            for property in &properties.names {
+                let Some(schema) = property.schema else { continue };
+                let constant = |op: &Op| matches!(op, Op::Constant(_) | Op::Words(_) | Op::Enumeration(_));
+                if !program.ops(program.node(schema).any).iter().any(constant) {
+                    continue;
+                }
+                self.budget.charge(value.len() as u64)?;
+                if let Some(member) = value.get(&property.name)
+                    && !self.apply::<Quick>(schema, member)?
+                {
+                    return Ok(false);
+                }
+            }
+        }
+        Ok(true)
+    }
+}

@@ -1,0 +1,115 @@
+//! Names and addresses: email, hosts, IP addresses, UUIDs.
+//!
+//! Only the text is judged; nothing is ever resolved. `format.rs` and `resource.rs` call it.
+
+/// Whether letters beyond ASCII are allowed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Letters {
+    Ascii,
+    Any,
+}
+
+pub(super) fn is_email(text: &str, letters: Letters) -> bool {
+    let Some((local, domain)) = text.rsplit_once('@') else { return false };
+    is_local_part(local, letters) && is_mail_domain(domain, letters)
+}
+
+/// RFC 5321: an atom with dots, or a quoted string; at most 64 bytes.
+fn is_local_part(local: &str, letters: Letters) -> bool {
+    if local.is_empty() || local.len() > 64 {
+        return false;
+    }
+    let beyond = |c: char| !c.is_ascii() && letters == Letters::Any;
+    if let Some(quoted) = local.strip_prefix('"') {
+        let Some(inner) = quoted.strip_suffix('"') else { return false };
+        let mut characters = inner.chars();
+        while let Some(character) = characters.next() {
+            let fine = match character {
+                '\\' => characters.next().is_some_and(|escaped| matches!(escaped, ' '..='~')),
+                '"' => false,
+                ' '..='~' => true,
+                other => beyond(other),
+            };
+            if !fine {
+                return false;
+            }
+        }
+        return true;
+    }
+    let atom = |c: char| c.is_ascii_alphanumeric() || "!#$%&'*+-/=?^_`{|}~".contains(c) || beyond(c);
+    local.split('.').all(|part| !part.is_empty() && part.chars().all(atom))
+}
+
+fn is_mail_domain(domain: &str, letters: Letters) -> bool {
+    if let Some(literal) = domain.strip_prefix('[') {
+        let Some(literal) = literal.strip_suffix(']') else { return false };
+        return match literal.strip_prefix("IPv6:") {
+            Some(address) => is_ipv6(address),
+            None => is_ipv4(literal),
+        };
+    }
+    is_host(domain, letters)
+}
+
+pub(super) fn is_hostname(text: &str) -> bool {
+    is_host(text, Letters::Ascii)
+}
+
+fn is_host(text: &str, letters: Letters) -> bool {
+    let letter =
+        |c: char| c.is_ascii_alphanumeric() || (letters == Letters::Any && !c.is_ascii() && !c.is_control());
+    let label = |label: &str| {
+        (1..=63).contains(&label.len())
+            && label.chars().all(|c| letter(c) || c == '-')
+            && !label.starts_with('-')
+            && !label.ends_with('-')
+    };
+    text.len() <= 253 && text.split('.').all(label)
+}
+
+pub(super) fn is_ipv4(text: &str) -> bool {
+    let mut parts = 0;
+    text.split('.').all(|part| {
+        parts += 1;
+        let digits = (1..=3).contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_digit());
+        digits && (part.len() == 1 || !part.starts_with('0')) && part.parse::<u8>().is_ok()
+    }) && parts == 4
+}
+
+pub(super) fn is_ipv6(text: &str) -> bool {
+    // Groups of the part before `::` and of the part after it, or of the whole.
+    let groups = |part: &str, last: bool| -> Option<usize> {
+        if part.is_empty() {
+            return Some(0);
+        }
+        let mut count = 0;
+        let mut groups = part.split(':').peekable();
+        while let Some(group) = groups.next() {
+            if last && groups.peek().is_none() && group.contains('.') {
+                count += if is_ipv4(group) { 2 } else { return None };
+            } else if (1..=4).contains(&group.len()) && group.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+                count += 1;
+            } else {
+                return None;
+            }
+        }
+        Some(count)
+    };
+    match text.split_once("::") {
+        Some((before, after)) => match (groups(before, false), groups(after, true)) {
+            (Some(before), Some(after)) => before + after <= 7,
+            _ => false,
+        },
+        None => groups(text, true) == Some(8),
+    }
+}
+
+pub(super) fn is_uuid(text: &str) -> bool {
+    let lengths = [8, 4, 4, 4, 12];
+    let mut groups = text.split('-');
+    lengths.iter().all(|&length| {
+        groups
+            .next()
+            .is_some_and(|group| group.len() == length && group.bytes().all(|byte| byte.is_ascii_hexdigit()))
+    }) && groups.next().is_none()
+}

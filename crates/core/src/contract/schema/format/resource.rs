@@ -1,0 +1,195 @@
+//! URIs, IRIs and URI templates, judged by their grammar and never opened.
+//!
+//! `format.rs` calls it.
+
+use super::name::{is_ipv4, is_ipv6};
+
+/// Which characters beyond ASCII may stand where RFC 3986 has letters.
+type Beyond = fn(char) -> bool;
+
+fn none(_: char) -> bool {
+    false
+}
+
+/// `ucschar` and `iprivate` of RFC 3987, without the noncharacters.
+fn iri(c: char) -> bool {
+    u32::from(c) >= 0xA0 && (u32::from(c) & 0xFFFE) != 0xFFFE && !('\u{fdd0}'..='\u{fdef}').contains(&c)
+}
+
+pub(super) fn is_uri(text: &str) -> bool {
+    scheme(text).is_some() && is_reference(text, none)
+}
+
+pub(super) fn is_uri_reference(text: &str) -> bool {
+    is_reference(text, none)
+}
+
+pub(super) fn is_iri(text: &str) -> bool {
+    scheme(text).is_some() && is_reference(text, iri)
+}
+
+pub(super) fn is_iri_reference(text: &str) -> bool {
+    is_reference(text, iri)
+}
+
+/// The scheme and what follows its colon.
+fn scheme(text: &str) -> Option<(&str, &str)> {
+    let (scheme, rest) = text.split_once(':')?;
+    let mut bytes = scheme.bytes();
+    let valid = bytes.next().is_some_and(|byte| byte.is_ascii_alphabetic())
+        && bytes.all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.'));
+    valid.then_some((scheme, rest))
+}
+
+fn is_reference(text: &str, beyond: Beyond) -> bool {
+    let (text, fragment) = split(text, '#');
+    let (text, query) = split(text, '?');
+    let absolute = scheme(text);
+    let rest = absolute.map_or(text, |(_, rest)| rest);
+    let path = match rest.strip_prefix("//") {
+        Some(after) => {
+            let (authority, path) = after.split_at(after.find('/').unwrap_or(after.len()));
+            if !is_authority(authority, beyond) {
+                return false;
+            }
+            path
+        }
+        None => rest,
+    };
+    // A colon in the first segment of a relative path would read as a scheme.
+    let colon_free = absolute.is_some() || !path.split('/').next().is_some_and(|first| first.contains(':'));
+    colon_free
+        && made_of(path, ":@/", beyond)
+        && query.is_none_or(|query| made_of(query, ":@/?", beyond))
+        && fragment.is_none_or(|fragment| made_of(fragment, ":@/?", beyond))
+}
+
+fn split(text: &str, at: char) -> (&str, Option<&str>) {
+    match text.split_once(at) {
+        Some((before, after)) => (before, Some(after)),
+        None => (text, None),
+    }
+}
+
+fn is_authority(authority: &str, beyond: Beyond) -> bool {
+    let host_and_port = match authority.rsplit_once('@') {
+        Some((user, rest)) if made_of(user, ":", beyond) => rest,
+        Some(_) => return false,
+        None => authority,
+    };
+    let (host, port) = if let Some(literal) = host_and_port.strip_prefix('[') {
+        let Some((literal, rest)) = literal.split_once(']') else { return false };
+        if !is_ip_literal(literal) {
+            return false;
+        }
+        match rest.strip_prefix(':') {
+            Some(port) => ("", port),
+            None if rest.is_empty() => ("", ""),
+            None => return false,
+        }
+    } else {
+        host_and_port.split_once(':').unwrap_or((host_and_port, ""))
+    };
+    made_of(host, "", beyond) && port.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+fn is_ip_literal(literal: &str) -> bool {
+    match literal.strip_prefix(['v', 'V']).and_then(|future| future.split_once('.')) {
+        Some((version, address)) => {
+            !version.is_empty()
+                && version.bytes().all(|byte| byte.is_ascii_hexdigit())
+                && !address.is_empty()
+                && !address.contains('%')
+                && made_of(address, ":", none)
+        }
+        None => is_ipv6(literal) && !is_ipv4(literal),
+    }
+}
+
+/// Unreserved characters, sub-delimiters, complete percent-encodings, and `also`.
+fn made_of(text: &str, also: &str, beyond: Beyond) -> bool {
+    let mut characters = text.chars();
+    while let Some(character) = characters.next() {
+        let fine = match character {
+            '%' => (0..2).all(|_| characters.next().is_some_and(|digit| digit.is_ascii_hexdigit())),
+            'a'..='z' | 'A'..='Z' | '0'..='9' => true,
+            other => "-._~!$&'()*+,;=".contains(other) || also.contains(other) || beyond(other),
+        };
+        if !fine {
+            return false;
+        }
+    }
+    true
+}
+
+pub(super) fn is_uri_template(text: &str) -> bool {
+    let mut rest = text;
+    loop {
+        let open = rest.find(['{', '}']).unwrap_or(rest.len());
+        let (literal, expression) = rest.split_at(open);
+        if !is_template_literal(literal) {
+            return false;
+        }
+        if expression.is_empty() {
+            return true;
+        }
+        let Some((inner, after)) = expression.strip_prefix('{').and_then(|inner| inner.split_once('}'))
+        else {
+            return false;
+        };
+        if !is_expression(inner) {
+            return false;
+        }
+        rest = after;
+    }
+}
+
+fn is_template_literal(text: &str) -> bool {
+    let mut characters = text.chars();
+    while let Some(character) = characters.next() {
+        let fine = match character {
+            '%' => (0..2).all(|_| characters.next().is_some_and(|digit| digit.is_ascii_hexdigit())),
+            '"' | '\'' | '<' | '>' | '\\' | '^' | '`' | '|' | ' ' => false,
+            other => !other.is_control(),
+        };
+        if !fine {
+            return false;
+        }
+    }
+    true
+}
+
+/// The inside of `{...}`: an operator and variables with their modifiers.
+fn is_expression(inner: &str) -> bool {
+    let variables =
+        inner.strip_prefix(['+', '#', '.', '/', ';', '?', '&', '=', ',', '!', '@', '|']).unwrap_or(inner);
+    variables.split(',').all(|variable| {
+        let name = match variable.split_once(':') {
+            Some((name, length)) => {
+                let valid = (1..=4).contains(&length.len())
+                    && length.bytes().all(|byte| byte.is_ascii_digit())
+                    && !length.starts_with('0');
+                if !valid {
+                    return false;
+                }
+                name
+            }
+            None => variable.strip_suffix('*').unwrap_or(variable),
+        };
+        name.split('.').all(|part| {
+            let mut characters = part.chars();
+            let mut any = false;
+            while let Some(character) = characters.next() {
+                any = true;
+                let fine = match character {
+                    '%' => (0..2).all(|_| characters.next().is_some_and(|digit| digit.is_ascii_hexdigit())),
+                    other => other.is_ascii_alphanumeric() || other == '_',
+                };
+                if !fine {
+                    return false;
+                }
+            }
+            any
+        })
+    })
+}

@@ -1,0 +1,277 @@
+//! The compiled form of a schema: subschemas with their operations in one flat list.
+//!
+//! Operations are grouped by the kind of value they apply to, so that a value meets only those that
+//! can refuse it. A program never changes after compilation. The compiler builds it, the evaluator
+//! runs it.
+
+use std::fmt;
+use std::sync::Arc;
+
+use callgate_protocol::json::{Kind, Value};
+
+use super::format::Format;
+use super::number::{Factor, is_integer};
+use super::pattern::Pattern;
+use super::source::Place;
+
+/// The index of a subschema in its program.
+pub(super) type NodeId = u32;
+
+/// A compiled schema.
+pub(super) struct Program {
+    pub(super) nodes: Vec<Node>,
+    pub(super) ops: Vec<Op>,
+    pub(super) root: NodeId,
+    /// For each resource and each dynamic anchor, the subschema that bears it; empty when no
+    /// reference is dynamic.
+    pub(super) anchors: Vec<Vec<(u32, NodeId)>>,
+}
+
+impl Program {
+    pub(super) fn node(&self, id: NodeId) -> &Node {
+        self.nodes.get(id as usize).unwrap_or(&Node::FALSE)
+    }
+
+    /// Whether the subschema is `false`.
+    pub(super) fn refuses_all(&self, id: NodeId) -> bool {
+        self.node(id).rule == Rule::Nothing
+    }
+
+    pub(super) fn ops(&self, span: Span) -> &[Op] {
+        self.ops.get(span.start as usize..span.end as usize).unwrap_or_default()
+    }
+}
+
+impl fmt::Debug for Program {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} subschemas, {} operations", self.nodes.len(), self.ops.len())
+    }
+}
+
+/// A range of operations.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Span {
+    pub(super) start: u32,
+    pub(super) end: u32,
+}
+
+/// What a subschema is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Rule {
+    /// Everything is accepted.
+    Anything,
+    /// Nothing is accepted.
+    Nothing,
+    /// The operations decide.
+    Operations,
+}
+
+/// One subschema.
+#[derive(Debug)]
+pub(super) struct Node {
+    pub(super) place: Place,
+    pub(super) rule: Rule,
+    pub(super) types: Types,
+    /// Whether verdicts are remembered by position, because the same value may come here again.
+    pub(super) memo: bool,
+    /// The schema resource that the subschema belongs to.
+    pub(super) resource: u32,
+    /// Operations for values of every kind.
+    pub(super) any: Span,
+    pub(super) number: Span,
+    pub(super) string: Span,
+    pub(super) array: Span,
+    pub(super) object: Span,
+}
+
+impl Node {
+    /// Stands in for an index that no program has, and refuses.
+    const FALSE: Self = Self {
+        place: Place { document: 0, position: 0 },
+        rule: Rule::Nothing,
+        types: Types(0),
+        memo: false,
+        resource: 0,
+        any: Span { start: 0, end: 0 },
+        number: Span { start: 0, end: 0 },
+        string: Span { start: 0, end: 0 },
+        array: Span { start: 0, end: 0 },
+        object: Span { start: 0, end: 0 },
+    };
+
+    pub(super) fn new(place: Place, resource: u32) -> Self {
+        Self { place, resource, rule: Rule::Operations, types: Types::ALL, ..Self::FALSE }
+    }
+
+    /// The operations that apply to values of that kind only.
+    pub(super) fn of_kind(&self, kind: Kind) -> Span {
+        match kind {
+            Kind::Object => self.object,
+            Kind::String => self.string,
+            Kind::Array => self.array,
+            Kind::Number => self.number,
+            Kind::Null | Kind::Boolean => Span { start: 0, end: 0 },
+        }
+    }
+}
+
+/// The set of types that a subschema accepts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Types(pub(super) u8);
+
+impl Types {
+    pub(super) const NAMES: [(&'static str, u8); 7] = [
+        ("null", 1),
+        ("boolean", 2),
+        ("integer", 4),
+        ("number", 8),
+        ("string", 16),
+        ("array", 32),
+        ("object", 64),
+    ];
+    pub(super) const ALL: Self = Self(0x7F);
+
+    pub(super) fn accepts(self, kind: Kind, value: Value<'_>) -> bool {
+        let bit = match kind {
+            Kind::Null => 1,
+            Kind::Boolean => 2,
+            Kind::String => 16,
+            Kind::Array => 32,
+            Kind::Object => 64,
+            Kind::Number if self.0 & 8 != 0 => return true,
+            Kind::Number => return self.0 & 4 != 0 && is_integer(value),
+        };
+        self.0 & bit != 0
+    }
+}
+
+/// How a number is compared with a bound.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Comparison {
+    AtLeast,
+    AtMost,
+    Above,
+    Below,
+}
+
+/// A number of a schema, with its value where it is small.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Bound {
+    pub(super) small: Option<i64>,
+    pub(super) place: Place,
+}
+
+/// What a size bound counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Edge {
+    Least,
+    Most,
+}
+
+/// One check of a subschema.
+#[derive(Debug)]
+pub(super) enum Op {
+    Reference(NodeId),
+    DynamicReference {
+        anchor: u32,
+        fallback: NodeId,
+    },
+    AllOf(Box<[NodeId]>),
+    AnyOf(Box<[NodeId]>),
+    OneOf(Box<[NodeId]>),
+    Not(NodeId),
+    If(Box<Condition>),
+    Constant(Place),
+    /// An enumeration of strings only.
+    Words(Box<[Box<str>]>),
+    Enumeration(Box<[Place]>),
+    Compare(Comparison, Bound),
+    MultipleOf(Box<Factor>),
+    Length(Edge, u64),
+    Pattern(Arc<Pattern>),
+    Format(Format),
+    Items(Edge, u64),
+    UniqueItems,
+    Sequence(Box<Sequence>),
+    Contains(Box<Contains>),
+    UnevaluatedItems(NodeId),
+    Members(Edge, u64),
+    Properties(Box<Properties>),
+    PropertyNames(NodeId),
+    DependentRequired(Box<[(Box<str>, Box<[Box<str>]>)]>),
+    DependentSchemas(Box<[(Box<str>, NodeId)]>),
+    UnevaluatedProperties(NodeId),
+}
+
+/// `if`, `then` and `else`.
+#[derive(Debug)]
+pub(super) struct Condition {
+    pub(super) condition: NodeId,
+    pub(super) then: Option<NodeId>,
+    pub(super) otherwise: Option<NodeId>,
+}
+
+/// `prefixItems` with `items`, or `items` with `additionalItems`.
+#[derive(Debug)]
+pub(super) struct Sequence {
+    pub(super) prefix: Box<[NodeId]>,
+    pub(super) rest: Option<NodeId>,
+    /// The keyword of `rest`.
+    pub(super) rest_keyword: &'static str,
+}
+
+/// `contains` with its counts.
+#[derive(Debug)]
+pub(super) struct Contains {
+    pub(super) schema: NodeId,
+    pub(super) least: u64,
+    pub(super) most: Option<u64>,
+    /// Whether the items found count as evaluated, as in 2020-12.
+    pub(super) evaluates: bool,
+}
+
+/// `properties`, `patternProperties`, `additionalProperties` and `required`, in one pass over the
+/// members.
+#[derive(Debug)]
+pub(super) struct Properties {
+    /// In the order of the schema: instances tend to have the same order.
+    pub(super) names: Box<[Property]>,
+    /// Indices into `names`, ordered by name; empty when there are few.
+    pub(super) sorted: Box<[u32]>,
+    /// How many of `names` are required.
+    pub(super) required: usize,
+    pub(super) patterns: Box<[(Arc<Pattern>, NodeId)]>,
+    pub(super) additional: Option<NodeId>,
+}
+
+/// One name that the schema mentions.
+#[derive(Debug)]
+pub(super) struct Property {
+    pub(super) name: Box<str>,
+    /// Its subschema, unless the name is only required.
+    pub(super) schema: Option<NodeId>,
+    pub(super) required: bool,
+}
+
+/// Up to this many names are compared one by one.
+pub(super) const LINEAR_NAMES: usize = 12;
+
+impl Properties {
+    /// The property of that name. `near` is where the search begins and where the next one should.
+    pub(super) fn find(&self, name: &str, near: &mut usize) -> Option<&Property> {
+        let found = match self.names.get(*near) {
+            Some(property) if *property.name == *name => *near,
+            _ if self.names.len() <= LINEAR_NAMES => {
+                self.names.iter().position(|property| *property.name == *name)?
+            }
+            _ => {
+                let by_name =
+                    |&at: &u32| self.names.get(at as usize).map(|property| &*property.name).cmp(&Some(name));
+                let at = self.sorted.binary_search_by(by_name).ok()?;
+                self.sorted.get(at).copied()? as usize
+            }
+        };
+        *near = found + 1;
+        self.names.get(found)
+    }
+}
