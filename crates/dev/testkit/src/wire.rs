@@ -14,6 +14,9 @@ use callgate_protocol::{ErrorCode, Message, Method, Revision, decode};
 
 use crate::vectors;
 
+#[cfg(test)]
+mod tests;
+
 /// Compiled definitions, by revision and name.
 type Compiled = BTreeMap<(Revision, String), &'static Schema>;
 
