@@ -1,1 +1,38 @@
-//! Placeholder.
+//! MCP servers in Rust: typed tools, resources, prompts and completions behind one gate, served over
+//! Streamable HTTP and stdio in every revision of the protocol.
+//!
+//! Start at [`Server::builder`]. A handler never sees a call that the gate has not checked, and no
+//! result leaves that it has not checked. This crate decides nothing about permissions; it asks the
+//! ports of `callgate-core`. Authors of tools and the gateway call it.
+
+mod builder;
+mod completion;
+mod content;
+mod context;
+mod endpoint;
+mod exchange;
+mod handler;
+mod http;
+mod legacy;
+mod limits;
+mod prompt;
+mod resource;
+mod respond;
+mod schema;
+mod server;
+mod shutdown;
+mod stdio;
+mod tool;
+
+pub use builder::{BuildError, BuildFault, ServerBuilder};
+pub use callgate_core::contract::Effect;
+pub use completion::Completing;
+pub use content::{Block, Content, WithContent};
+pub use context::{Context, Elicited};
+pub use handler::{Handler, StatefulHandler, ToolError};
+pub use limits::Limits;
+pub use prompt::{Messages, Prompt, Role};
+pub use resource::{Contents, Reading, Resource, ResourceTemplate};
+pub use respond::refusals_manual;
+pub use server::{Handle, Server};
+pub use tool::{NoInput, Output, Tool};

@@ -1,0 +1,418 @@
+//! From what an author wrote to a server that can be served, or to every fault at once.
+//!
+//! It must never build a server with a tool that it cannot check. Authors and the gateway call it.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use callgate_core::contract::digest::Digest;
+use callgate_core::limits::Limits as GateLimits;
+use callgate_core::pipeline::Pipeline;
+use callgate_core::policy::LocalPolicy;
+use callgate_core::port::{
+    Approvals, Audit, Authenticate, Clock, Entropy, Ledger, LocalIdentity, LogAudit, NoApprovals, NoLedger,
+    Policy, SystemClock, SystemEntropy,
+};
+use callgate_core::principal::Principal;
+use callgate_core::seal::KeyRing;
+use callgate_core::snapshot::{Catalogue, Snapshot, Tool as GateTool};
+
+use crate::endpoint::{Endpoint, Identity, Parts, Published, RemoteCallers};
+use crate::limits::Limits;
+use crate::prompt::Prompt;
+use crate::resource::{Resource, ResourceTemplate, Resources, is_uri};
+use crate::server::Server;
+use crate::tool::Tool;
+
+/// How long a list may be taken for fresh when the author says nothing. A client that listens for
+/// changes hears of one at once; one that does not sees it within a minute.
+const LIST_TTL: Duration = Duration::from_secs(60);
+
+/// One thing that is wrong with a server as described.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct BuildFault {
+    /// What it is about: ``tool `name` ``, ``resource `uri` `` and so on.
+    pub place: String,
+    /// What is wrong and what to do about it.
+    pub message: String,
+}
+
+impl BuildFault {
+    fn new(place: impl Into<String>, message: impl Into<String>) -> Self {
+        Self { place: place.into(), message: message.into() }
+    }
+}
+
+impl fmt::Display for BuildFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.place, self.message)
+    }
+}
+
+/// Everything that is wrong with a server as described.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct BuildError {
+    /// Each fault, in the order in which the parts were given.
+    pub faults: Vec<BuildFault>,
+}
+
+impl fmt::Display for BuildError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the server cannot be built")?;
+        self.faults.iter().try_for_each(|fault| write!(f, "\n- {fault}"))
+    }
+}
+
+impl std::error::Error for BuildError {}
+
+/// Describes a server. See [`Server::builder`].
+///
+/// # Defaults
+/// Callers are local only and are called `local`; reads are permitted and everything else needs an
+/// approval, which nobody can give; there is no ledger, so tools that change something are refused; calls
+/// are recorded in the log. Each of these is replaced by its method.
+#[must_use]
+pub struct ServerBuilder {
+    identity: (String, String, Option<String>),
+    instructions: Option<String>,
+    tools: Vec<Registered>,
+    prompts: Vec<Prompt>,
+    resources: Vec<Resource>,
+    templates: Vec<ResourceTemplate>,
+    authenticate: Arc<dyn Authenticate>,
+    remote: RemoteCallers,
+    policy: Arc<dyn Policy>,
+    policy_revision: Digest,
+    approvals: Arc<dyn Approvals>,
+    ledger: Arc<dyn Ledger>,
+    audit: Arc<dyn Audit>,
+    clock: Arc<dyn Clock>,
+    entropy: Arc<dyn Entropy>,
+    keys: Option<Arc<KeyRing>>,
+    limits: Limits,
+    list_ttl: Duration,
+    logging: bool,
+}
+
+/// A tool as it was given.
+enum Registered {
+    Described(Tool),
+    Compiled(Arc<GateTool>),
+}
+
+impl ServerBuilder {
+    pub(crate) fn new(name: String, version: String) -> Self {
+        Self {
+            identity: (name, version, None),
+            instructions: None,
+            tools: Vec::new(),
+            prompts: Vec::new(),
+            resources: Vec::new(),
+            templates: Vec::new(),
+            authenticate: Arc::new(LocalIdentity::new(Principal::new("local"))),
+            remote: RemoteCallers::Refused,
+            policy: Arc::new(LocalPolicy::new()),
+            policy_revision: Digest::of_bytes(b"callgate/policy/local/1"),
+            approvals: Arc::new(NoApprovals),
+            ledger: Arc::new(NoLedger),
+            audit: Arc::new(LogAudit),
+            clock: Arc::new(SystemClock),
+            entropy: Arc::new(SystemEntropy::default()),
+            keys: None,
+            limits: Limits::default(),
+            list_ttl: LIST_TTL,
+            logging: false,
+        }
+    }
+
+    /// The name that people see.
+    pub fn title(mut self, title: impl Into<String>) -> Self {
+        self.identity.2 = Some(title.into());
+        self
+    }
+
+    /// What a model should know of the server as a whole.
+    pub fn instructions(mut self, instructions: impl Into<String>) -> Self {
+        self.instructions = Some(instructions.into());
+        self
+    }
+
+    /// Adds a tool.
+    pub fn tool(mut self, tool: Tool) -> Self {
+        self.tools.push(Registered::Described(tool));
+        self
+    }
+
+    /// Adds a tool of the gate, whose contract is made.
+    pub fn raw_tool(mut self, tool: impl Into<Arc<GateTool>>) -> Self {
+        self.tools.push(Registered::Compiled(tool.into()));
+        self
+    }
+
+    /// Adds a prompt.
+    pub fn prompt(mut self, prompt: Prompt) -> Self {
+        self.prompts.push(prompt);
+        self
+    }
+
+    /// Adds a resource.
+    pub fn resource(mut self, resource: Resource) -> Self {
+        self.resources.push(resource);
+        self
+    }
+
+    /// Adds resources by a template of their URIs.
+    pub fn resource_template(mut self, template: ResourceTemplate) -> Self {
+        self.templates.push(template);
+        self
+    }
+
+    /// In whose name local callers call: those on stdio and from this machine.
+    pub fn local_principal(mut self, principal: Principal) -> Self {
+        self.authenticate = Arc::new(LocalIdentity::new(principal));
+        self.remote = RemoteCallers::Refused;
+        self
+    }
+
+    /// Finds out who calls. With it the server may be reached from other machines.
+    pub fn authenticate(mut self, port: impl Authenticate + 'static) -> Self {
+        self.authenticate = Arc::new(port);
+        self.remote = RemoteCallers::Authenticated;
+        self
+    }
+
+    /// Decides what is visible and what may be called. `revision` is the digest of its rules.
+    pub fn policy(mut self, policy: impl Policy + 'static, revision: Digest) -> Self {
+        self.policy = Arc::new(policy);
+        self.policy_revision = revision;
+        self
+    }
+
+    /// Looks for approvals of single calls.
+    pub fn approvals(mut self, port: impl Approvals + 'static) -> Self {
+        self.approvals = Arc::new(port);
+        self
+    }
+
+    /// Takes the record of each call.
+    pub fn audit(mut self, port: impl Audit + 'static) -> Self {
+        self.audit = Arc::new(port);
+        self
+    }
+
+    /// The clock.
+    pub fn clock(mut self, port: impl Clock + 'static) -> Self {
+        self.clock = Arc::new(port);
+        self
+    }
+
+    /// The random source.
+    pub fn entropy(mut self, port: impl Entropy + 'static) -> Self {
+        self.entropy = Arc::new(port);
+        self
+    }
+
+    /// The keys that seal state. Instances that serve the same clients share them; without them a fresh
+    /// key is made, which no other process knows.
+    pub fn keys(mut self, keys: KeyRing) -> Self {
+        self.keys = Some(Arc::new(keys));
+        self
+    }
+
+    /// The bounds.
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// Entries on one page of a list.
+    pub fn page_size(mut self, entries: usize) -> Self {
+        self.limits.page_size = entries;
+        self
+    }
+
+    /// How long a client that does not listen for changes may take a list for fresh.
+    pub fn list_ttl(mut self, ttl: Duration) -> Self {
+        self.list_ttl = ttl;
+        self
+    }
+
+    /// Declares that handlers send log messages to clients. Deprecated by the specification: prefer
+    /// `tracing`. Without it such messages are dropped.
+    pub fn logging(mut self) -> Self {
+        self.logging = true;
+        self
+    }
+
+    /// Builds the server.
+    ///
+    /// # Errors
+    /// Every fault of every part.
+    pub fn build(self) -> Result<Server, BuildError> {
+        let (calls, ledger, audit) =
+            (self.limits.gate.calls_in_flight, Arc::clone(&self.ledger), Arc::clone(&self.audit));
+        let pipeline =
+            Pipeline::new(calls, ledger, audit, Arc::clone(&self.clock), Arc::clone(&self.entropy));
+        let published = Published::new(self.parts(None)?);
+        Ok(Server::new(Endpoint::new(pipeline, published)))
+    }
+
+    /// The parts of a snapshot. A running server keeps its keys unless others are given.
+    pub(crate) fn parts(self, running: Option<&Arc<KeyRing>>) -> Result<Parts, BuildError> {
+        let mut faults = Vec::new();
+        let tools = compile(self.tools, &self.limits.gate, &mut faults);
+        let catalogue = catalogue(tools, &self.limits.gate, &mut faults);
+        check_prompts(&self.prompts, &mut faults);
+        let resources = resources(self.resources, self.templates, &mut faults);
+        let keys = match (self.keys, running) {
+            (Some(keys), _) => Some(keys),
+            (None, Some(running)) => Some(Arc::clone(running)),
+            (None, None) => KeyRing::generate(&*self.entropy)
+                .map_err(|error| faults.push(BuildFault::new("keys", error.to_string())))
+                .ok()
+                .map(Arc::new),
+        };
+        let (Some(catalogue), Some(keys), true) = (catalogue, keys, faults.is_empty()) else {
+            return Err(BuildError { faults });
+        };
+        let limits = Arc::new(self.limits);
+        let gate = Snapshot::new(
+            Arc::new(catalogue),
+            self.authenticate,
+            self.policy,
+            self.policy_revision,
+            self.approvals,
+            keys,
+            Arc::new(limits.gate.clone()),
+        );
+        let (name, version, title) = self.identity;
+        Ok(Parts {
+            gate,
+            prompts: self.prompts.into_iter().map(Arc::new).collect(),
+            resources: Arc::new(resources),
+            identity: Arc::new(Identity::new(name, version, title)),
+            instructions: self.instructions,
+            logging: self.logging,
+            remote: self.remote,
+            list_ttl: self.list_ttl,
+            limits,
+        })
+    }
+}
+
+impl fmt::Debug for ServerBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ServerBuilder({})", self.identity.0)
+    }
+}
+
+fn compile(
+    registered: Vec<Registered>,
+    limits: &GateLimits,
+    faults: &mut Vec<BuildFault>,
+) -> Vec<Arc<GateTool>> {
+    let mut tools = Vec::with_capacity(registered.len());
+    for tool in registered {
+        match tool {
+            Registered::Compiled(tool) => tools.push(tool),
+            Registered::Described(tool) => {
+                let place = format!("tool `{}`", tool.name());
+                match tool.compile(limits) {
+                    Ok(tool) => tools.push(Arc::new(tool)),
+                    Err(found) => faults
+                        .extend(found.iter().map(|fault| BuildFault::new(place.clone(), fault.to_string()))),
+                }
+            }
+        }
+    }
+    tools
+}
+
+/// All tools by name, if none has a fault. Also called when a running server changes its tools.
+pub(crate) fn catalogue(
+    tools: Vec<Arc<GateTool>>,
+    limits: &GateLimits,
+    faults: &mut Vec<BuildFault>,
+) -> Option<Catalogue> {
+    if tools.len() > limits.tools {
+        let message = format!("there are {} tools; at most {} are served", tools.len(), limits.tools);
+        faults.push(BuildFault::new("tools", message));
+    }
+    for tool in &tools {
+        let contract = tool.contract();
+        if contract.effect().changes_something() {
+            faults.push(BuildFault::new(
+                format!("tool `{}`", contract.name()),
+                format!(
+                    "its effect is `{}`, and there is no ledger that records effects; declare `read`, \
+                     `external_read` or `preview`, or leave the tool out",
+                    contract.effect()
+                ),
+            ));
+        }
+    }
+    match Catalogue::new(tools) {
+        Ok(catalogue) => Some(catalogue),
+        Err(duplicates) => {
+            faults.extend(duplicates.0.iter().map(|name| {
+                BuildFault::new(
+                    format!("tool `{name}`"),
+                    "another tool has the same name; rename one of them",
+                )
+            }));
+            None
+        }
+    }
+}
+
+fn check_prompts(prompts: &[Prompt], faults: &mut Vec<BuildFault>) {
+    let mut seen = std::collections::BTreeSet::new();
+    for prompt in prompts {
+        let place = || format!("prompt `{}`", prompt.name());
+        if !seen.insert(prompt.name()) {
+            faults.push(BuildFault::new(place(), "another prompt has the same name; rename one of them"));
+        }
+        for argument in prompt.unknown_completions() {
+            let message = format!("it completes `{argument}`, which is none of its arguments");
+            faults.push(BuildFault::new(place(), message));
+        }
+    }
+}
+
+fn resources(
+    fixed: Vec<Resource>,
+    templates: Vec<ResourceTemplate>,
+    faults: &mut Vec<BuildFault>,
+) -> Resources {
+    let mut all = Resources::default();
+    let mut by_uri: BTreeMap<String, Arc<Resource>> = BTreeMap::new();
+    for resource in fixed {
+        let place = format!("resource `{}`", resource.uri);
+        if !is_uri(&resource.uri) {
+            faults.push(BuildFault::new(place.clone(), "this is no URI of RFC 3986 with a scheme"));
+        }
+        if by_uri.insert(resource.uri.clone(), Arc::new(resource)).is_some() {
+            faults.push(BuildFault::new(place, "another resource has the same URI"));
+        }
+    }
+    all.fixed = by_uri;
+    for template in templates {
+        let place = format!("resource template `{}`", template.template);
+        if let Some(fault) = template.fault() {
+            faults.push(BuildFault::new(place.clone(), fault.to_string()));
+        }
+        for variable in template.unknown_completions() {
+            let message = format!("it completes `{variable}`, which is none of its variables");
+            faults.push(BuildFault::new(place.clone(), message));
+        }
+        if all.template(&template.template).is_some() {
+            faults.push(BuildFault::new(place, "another template is the same"));
+        }
+        all.templates.push(Arc::new(template));
+    }
+    all
+}

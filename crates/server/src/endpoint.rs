@@ -1,0 +1,292 @@
+//! The methods of 2026-07-28, free of any transport: a decoded request in, one rendered message out.
+//!
+//! It must never read a socket, never keep anything about a client between two requests, and never
+//! decide on a call itself: tool calls go through the pipeline of the gate. Both transports call
+//! [`Endpoint::answer`] and [`Endpoint::listen`]; the compatibility profile calls the methods that
+//! give neutral values.
+
+mod complete;
+mod cursor;
+mod fault;
+mod hub;
+mod inquiry;
+mod list;
+mod listen;
+mod params;
+mod published;
+mod read;
+
+pub(crate) use complete::Completions;
+pub(crate) use fault::Fault;
+pub(crate) use hub::{Change, Changes, Hub, HubFull, Wants};
+pub(crate) use inquiry::{Inquiry, Reply};
+pub(crate) use list::{CacheScope, Entry, List, ListKind, Page};
+pub(crate) use listen::Subscription;
+pub(crate) use published::{Identity, Offered, Parts, Published, RemoteCallers};
+pub(crate) use read::Read;
+
+use std::fmt;
+use std::sync::{Arc, Mutex};
+
+use arc_swap::ArcSwap;
+use bytes::Bytes;
+use callgate_core::call::{Call, MirroredHeaders};
+use callgate_core::invocation::{Capability, CapabilitySet};
+use callgate_core::outcome::Settled;
+use callgate_core::pipeline::Pipeline;
+use callgate_core::port::{Credentials, LogLevel, Peer, PeerError};
+use callgate_core::principal::Principal;
+use callgate_core::refusal::Refusal;
+use callgate_protocol::error::{push_error, push_result_start};
+use callgate_protocol::meta::{self, MetaError, RequestMeta};
+use callgate_protocol::{ErrorCode, Id, Method, Request, Revision};
+
+use crate::respond;
+
+/// The revisions that are served to requests which carry their own metadata.
+pub(crate) const MODERN: [Revision; 1] = [Revision::V2026_07_28];
+
+/// One server, shared by all its transports.
+pub(crate) struct Endpoint {
+    pipeline: Pipeline,
+    published: ArcSwap<Published>,
+    hub: Arc<Hub>,
+    /// Held while a new snapshot is made from the one in force, so that no change is lost.
+    updating: Mutex<()>,
+}
+
+/// Where a request came from.
+#[derive(Clone, Copy)]
+pub(crate) struct From<'r> {
+    /// What proves who sent it.
+    pub(crate) credentials: Credentials<'r>,
+    /// The headers that mirror parameters, on a transport that has headers.
+    pub(crate) headers: Option<&'r dyn MirroredHeaders>,
+}
+
+/// One whole JSON-RPC response: `text` followed by `rest`, one line without a newline.
+#[derive(Debug)]
+#[must_use]
+pub(crate) struct Answered {
+    /// The message, or its start.
+    pub(crate) text: String,
+    /// The end of the message where it is shared with other answers, such as a page of a list; empty
+    /// otherwise.
+    pub(crate) rest: Bytes,
+    /// The code, when the message is an error.
+    pub(crate) error: Option<ErrorCode>,
+    /// The HTTP status that fits.
+    pub(crate) status: u16,
+}
+
+impl Answered {
+    /// A result whose text is complete.
+    pub(crate) fn result(text: String) -> Self {
+        Self { text, rest: Bytes::new(), error: None, status: 200 }
+    }
+
+    /// An error with the status that the transport shows.
+    pub(crate) fn error(
+        id: Option<&Id>,
+        code: ErrorCode,
+        message: &str,
+        data: Option<&str>,
+        status: u16,
+    ) -> Self {
+        let mut text = String::with_capacity(128 + message.len() + data.map_or(0, str::len));
+        push_error(&mut text, id, code, message, data);
+        Self { text, rest: Bytes::new(), error: Some(code), status }
+    }
+
+    /// The whole message as one text.
+    pub(crate) fn into_text(mut self) -> String {
+        if !self.rest.is_empty() {
+            self.text.push_str(&String::from_utf8_lossy(&self.rest));
+        }
+        self.text
+    }
+}
+
+impl Endpoint {
+    pub(crate) fn new(pipeline: Pipeline, published: Published) -> Self {
+        let hub = Arc::new(Hub::new(published.limits.subscriptions));
+        Self { pipeline, published: ArcSwap::from_pointee(published), hub, updating: Mutex::new(()) }
+    }
+
+    /// What is in force now. Taken once for each request.
+    pub(crate) fn published(&self) -> Arc<Published> {
+        self.published.load_full()
+    }
+
+    pub(crate) fn pipeline(&self) -> &Pipeline {
+        &self.pipeline
+    }
+
+    pub(crate) fn hub(&self) -> &Arc<Hub> {
+        &self.hub
+    }
+
+    /// The lock for those who derive a new snapshot from the one in force.
+    pub(crate) fn updating(&self) -> &Mutex<()> {
+        &self.updating
+    }
+
+    /// Puts a new snapshot in force and tells those who listen which lists have changed for them.
+    pub(crate) fn publish(&self, published: Published) {
+        let new = Arc::new(published);
+        let old = self.published.swap(Arc::clone(&new));
+        self.hub.lists_changed(&old, &new);
+    }
+
+    /// Answers one request of 2026-07-28. `peer` receives notifications while it runs.
+    ///
+    /// Cancel safe as the pipeline is: dropped while a tool runs, the tool is stopped and the call is
+    /// recorded. Never called for `subscriptions/listen`, which the transport opens with
+    /// [`Endpoint::listen`].
+    pub(crate) async fn answer(
+        &self,
+        request: &Request,
+        meta: &RequestMeta<'_>,
+        from: From<'_>,
+        peer: &dyn Peer,
+    ) -> Answered {
+        let published = self.published();
+        let id = request.id();
+        if let Err(error) = meta.revision() {
+            return Self::refuse_meta(id, &error);
+        }
+        let muted = Muted(peer);
+        let peer = if published.offered.logging { peer } else { &muted };
+        let result = match Method::of_name(&request.method()) {
+            Some(Method::ToolsCall) => return self.answer_call(&published, request, meta, from, peer).await,
+            Some(Method::ToolsList) => self.answer_list(&published, ListKind::Tools, request, from).await,
+            Some(Method::Discover) => self.answer_discover(&published, request, from).await,
+            Some(Method::ResourcesList) if published.offered.resources => {
+                self.answer_list(&published, ListKind::Resources, request, from).await
+            }
+            Some(Method::ResourcesTemplatesList) if published.offered.resources => {
+                self.answer_list(&published, ListKind::Templates, request, from).await
+            }
+            Some(Method::PromptsList) if published.offered.prompts => {
+                self.answer_list(&published, ListKind::Prompts, request, from).await
+            }
+            Some(Method::ResourcesRead) if published.offered.resources => {
+                self.answer_read(&published, request, meta, from, peer).await
+            }
+            Some(Method::PromptsGet) if published.offered.prompts => {
+                self.answer_prompt(&published, request, meta, from, peer).await
+            }
+            Some(Method::Complete) if published.offered.completions => {
+                self.answer_complete(&published, request, meta, from, peer).await
+            }
+            _ => Err(Fault::UnknownMethod),
+        };
+        result.unwrap_or_else(|fault| fault.into_answer(id))
+    }
+
+    /// The answer to a request whose metadata is missing, malformed or names another revision.
+    pub(crate) fn refuse_meta(id: &Id, error: &MetaError) -> Answered {
+        let data = error.data(&MODERN);
+        Answered::error(Some(id), error.code(), &error.to_string(), data.as_deref(), 400)
+    }
+
+    /// Who sent a request.
+    pub(crate) async fn authenticate(
+        published: &Published,
+        credentials: Credentials<'_>,
+    ) -> Result<Arc<Principal>, Refusal> {
+        published.gate.authenticate.authenticate(credentials).await
+    }
+
+    /// Takes one call of a tool through the gate.
+    pub(crate) async fn call_tool(&self, published: &Published, call: &Call<'_>) -> Result<Settled, Refusal> {
+        self.pipeline.call(&published.gate, call).await
+    }
+
+    /// Ends all subscriptions with their closing result and takes no new ones.
+    pub(crate) fn close(&self) {
+        self.hub.close();
+    }
+
+    async fn answer_discover(
+        &self,
+        published: &Published,
+        request: &Request,
+        from: From<'_>,
+    ) -> Result<Answered, Fault> {
+        Self::authenticate(published, from.credentials).await?;
+        Ok(shared(request.id(), published.discover(from.credentials.transport)))
+    }
+
+    async fn answer_call(
+        &self,
+        published: &Published,
+        request: &Request,
+        meta: &RequestMeta<'_>,
+        from: From<'_>,
+        peer: &dyn Peer,
+    ) -> Answered {
+        let params = match params::CallParams::read(request.params()) {
+            Ok(params) => params,
+            Err(fault) => return fault.into_answer(request.id()),
+        };
+        let mut call = Call::new(&params.name, params.arguments, from.credentials, peer);
+        call.input_responses = params.input_responses;
+        call.request_state = params.request_state.as_deref();
+        call.headers = from.headers;
+        call.declared = declared(meta);
+        let settled = self.call_tool(published, &call).await;
+        respond::to_call(request.id(), published, settled)
+    }
+}
+
+impl fmt::Debug for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Endpoint")
+    }
+}
+
+/// An answer whose result object, with the end of the envelope, was rendered before.
+fn shared(id: &Id, rest: Bytes) -> Answered {
+    let mut text = String::with_capacity(64);
+    push_result_start(&mut text, id);
+    Answered { text, rest, error: None, status: 200 }
+}
+
+/// What the client declared with this request, in the terms of the gate.
+pub(crate) fn declared(meta: &RequestMeta<'_>) -> CapabilitySet {
+    gate_capabilities(meta.client_capabilities.set())
+}
+
+/// A set of client capabilities in the terms of the gate.
+pub(crate) fn gate_capabilities(set: meta::CapabilitySet) -> CapabilitySet {
+    let pairs = [
+        (meta::Capability::ElicitationForm, Capability::ElicitationForm),
+        (meta::Capability::ElicitationUrl, Capability::ElicitationUrl),
+        (meta::Capability::Sampling, Capability::Sampling),
+        (meta::Capability::SamplingTools, Capability::SamplingTools),
+        (meta::Capability::Roots, Capability::Roots),
+    ];
+    pairs
+        .into_iter()
+        .filter(|(theirs, _)| set.contains(*theirs))
+        .fold(CapabilitySet::NONE, |set, (_, ours)| set.with(ours))
+}
+
+/// A client to which no log message goes, because this server did not declare logging.
+struct Muted<'p>(&'p dyn Peer);
+
+impl Peer for Muted<'_> {
+    fn progress(&self, progress: f64, total: Option<f64>, message: Option<&str>) {
+        self.0.progress(progress, total, message);
+    }
+
+    fn log(&self, _level: LogLevel, _logger: Option<&str>, _data: &str) {}
+
+    fn ask<'a>(
+        &'a self,
+        request: &'a callgate_core::invocation::InputRequest,
+    ) -> Option<callgate_core::port::Answer<'a, Result<String, PeerError>>> {
+        self.0.ask(request)
+    }
+}

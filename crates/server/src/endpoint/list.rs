@@ -1,0 +1,243 @@
+//! Lists: rendered once per snapshot and page where all principals see the same, else once per request.
+//!
+//! A list is a function of the snapshot and the principal alone; it must never vary with the connection
+//! or with an earlier request. Source:
+//! <https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/caching>
+
+use bytes::Bytes;
+use callgate_core::principal::Principal;
+use callgate_protocol::Request;
+use callgate_protocol::json::{push_integer, push_string};
+
+use super::published::Published;
+use super::{Answered, Endpoint, Fault, From, cursor, shared};
+
+/// Which list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ListKind {
+    /// `tools/list`
+    Tools,
+    /// `resources/list`
+    Resources,
+    /// `resources/templates/list`
+    Templates,
+    /// `prompts/list`
+    Prompts,
+}
+
+impl ListKind {
+    /// The member of the result that holds the entries.
+    pub(crate) const fn member(self) -> &'static str {
+        match self {
+            Self::Tools => "tools",
+            Self::Resources => "resources",
+            Self::Templates => "resourceTemplates",
+            Self::Prompts => "prompts",
+        }
+    }
+
+    pub(super) const fn letter(self) -> u8 {
+        match self {
+            Self::Tools => b't',
+            Self::Resources => b'r',
+            Self::Templates => b'm',
+            Self::Prompts => b'p',
+        }
+    }
+}
+
+/// Who may share a result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CacheScope {
+    /// Everybody who may ask.
+    Public,
+    /// Only whoever asked.
+    Private,
+}
+
+impl CacheScope {
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Public => "public",
+            Self::Private => "private",
+        }
+    }
+}
+
+/// One entry of a list: its key, by which lists are ordered, and its JSON object.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Entry {
+    pub(crate) key: String,
+    pub(crate) json: String,
+}
+
+/// The entries of one list in the order of their keys, and its pages where all see the same.
+#[derive(Debug)]
+pub(crate) struct List {
+    kind: ListKind,
+    entries: Vec<Entry>,
+    page_size: usize,
+    pages: Vec<Rendered>,
+}
+
+#[derive(Debug)]
+struct Rendered {
+    /// The key after which this page starts; nothing for the first.
+    after: Option<String>,
+    /// The result object and the end of the envelope.
+    body: Bytes,
+}
+
+/// One page of a list as neutral values.
+#[derive(Debug)]
+pub(crate) struct Page<'p> {
+    pub(crate) entries: Vec<&'p Entry>,
+    pub(crate) next: Option<String>,
+}
+
+/// What every page of a list carries besides its entries.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Frame<'f> {
+    pub(super) ttl_ms: u64,
+    pub(super) scope: CacheScope,
+    /// The members of `_meta` with their braces.
+    pub(super) meta: &'f str,
+}
+
+impl List {
+    /// A list in the order of its keys.
+    pub(super) fn new(kind: ListKind, mut entries: Vec<Entry>, page_size: usize) -> Self {
+        entries.sort_by(|one, other| one.key.cmp(&other.key));
+        Self { kind, entries, page_size: page_size.max(1), pages: Vec::new() }
+    }
+
+    /// Renders all pages, for a list that is the same for everybody.
+    pub(super) fn render(&mut self, frame: Frame<'_>) {
+        let mut pages = Vec::new();
+        let mut after: Option<String> = None;
+        loop {
+            let page = self.page_after(after.as_deref(), |_| true);
+            let body = render(self.kind, &page, frame);
+            let last = page.entries.last().map(|entry| entry.key.clone());
+            let more = page.next.is_some();
+            pages.push(Rendered { after, body });
+            if !more {
+                break;
+            }
+            after = last;
+        }
+        self.pages = pages;
+    }
+
+    /// All entries.
+    pub(crate) fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    fn page_after<'p>(&'p self, after: Option<&str>, is_visible: impl Fn(&Entry) -> bool) -> Page<'p> {
+        let start = after.map_or(0, |key| self.entries.partition_point(|entry| entry.key.as_str() <= key));
+        let mut rest = self.entries.get(start..).unwrap_or_default().iter().filter(|entry| is_visible(entry));
+        let entries: Vec<_> = rest.by_ref().take(self.page_size).collect();
+        let next = rest.next().and(entries.last()).map(|last| cursor::encode(self.kind, &last.key));
+        Page { entries, next }
+    }
+}
+
+fn render(kind: ListKind, page: &Page<'_>, frame: Frame<'_>) -> Bytes {
+    let size: usize = page.entries.iter().map(|entry| entry.json.len() + 1).sum();
+    let mut out = String::with_capacity(size + 256 + frame.meta.len());
+    out.push_str("{\"resultType\":\"complete\",\"");
+    out.push_str(kind.member());
+    out.push_str("\":[");
+    for (at, entry) in page.entries.iter().enumerate() {
+        if at > 0 {
+            out.push(',');
+        }
+        out.push_str(&entry.json);
+    }
+    out.push(']');
+    if let Some(next) = &page.next {
+        out.push_str(",\"nextCursor\":");
+        push_string(&mut out, next);
+    }
+    push_cache(&mut out, frame.ttl_ms, frame.scope);
+    out.push_str(",\"_meta\":");
+    out.push_str(frame.meta);
+    out.push_str("}}");
+    Bytes::from(out)
+}
+
+/// Appends the caching hints, which every cacheable result must carry.
+pub(super) fn push_cache(out: &mut String, ttl_ms: u64, scope: CacheScope) {
+    out.push_str(",\"ttlMs\":");
+    push_integer(out, ttl_ms);
+    out.push_str(",\"cacheScope\":\"");
+    out.push_str(scope.as_str());
+    out.push('"');
+}
+
+impl Published {
+    /// The list of that kind.
+    pub(crate) fn list(&self, kind: ListKind) -> &List {
+        match kind {
+            ListKind::Tools => &self.tools,
+            ListKind::Resources => &self.resource_list,
+            ListKind::Templates => &self.template_list,
+            ListKind::Prompts => &self.prompt_list,
+        }
+    }
+
+    /// Whether the principal may see an entry. Only tools are subject to the policy yet.
+    pub(super) fn is_visible(&self, kind: ListKind, principal: &Principal, entry: &Entry) -> bool {
+        if kind != ListKind::Tools || self.gate.policy.is_same_for_all() {
+            return true;
+        }
+        self.gate
+            .catalogue
+            .find(&entry.key)
+            .is_some_and(|tool| self.gate.policy.is_visible(principal, tool.contract()))
+    }
+
+    /// One page as neutral values, for a revision that renders it differently.
+    ///
+    /// # Errors
+    /// A cursor that is none of ours.
+    pub(crate) fn page(
+        &self,
+        kind: ListKind,
+        principal: &Principal,
+        cursor: Option<&str>,
+    ) -> Result<Page<'_>, Fault> {
+        let after = cursor.map(|cursor| decode(kind, cursor)).transpose()?;
+        Ok(self.list(kind).page_after(after.as_deref(), |entry| self.is_visible(kind, principal, entry)))
+    }
+}
+
+impl Endpoint {
+    pub(super) async fn answer_list(
+        &self,
+        published: &Published,
+        kind: ListKind,
+        request: &Request,
+        from: From<'_>,
+    ) -> Result<Answered, Fault> {
+        let principal = Self::authenticate(published, from.credentials).await?;
+        let cursor = match request.params().and_then(|params| params.get("cursor")) {
+            None => None,
+            Some(value) => Some(value.as_str().ok_or(Fault::params("`cursor` must be a string"))?),
+        };
+        let after = cursor.map(|cursor| decode(kind, &cursor)).transpose()?;
+        let list = published.list(kind);
+        // A list that changed since the cursor was given has other pages; then this page is made anew.
+        if let Some(page) = list.pages.iter().find(|page| page.after == after) {
+            return Ok(shared(request.id(), page.body.clone()));
+        }
+        let page = list.page_after(after.as_deref(), |entry| published.is_visible(kind, &principal, entry));
+        Ok(shared(request.id(), render(kind, &page, published.frame())))
+    }
+}
+
+fn decode(kind: ListKind, cursor: &str) -> Result<String, Fault> {
+    cursor::decode(kind, cursor)
+        .ok_or(Fault::params("`cursor` is none that this server gave for this list; start again without it"))
+}

@@ -1,0 +1,245 @@
+//! What a server offers at one moment, rendered as far as it can be before anybody asks.
+//!
+//! Nothing in it ever changes: an update makes a new one. The builder and the handle make it; each
+//! request takes it once.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use callgate_core::port::Transport;
+use callgate_core::snapshot::Snapshot;
+use callgate_protocol::Revision;
+use callgate_protocol::json::push_string;
+use callgate_protocol::meta::SERVER_INFO;
+
+use super::list::{CacheScope, Entry, Frame, List, ListKind, push_cache};
+use crate::limits::Limits;
+use crate::prompt::Prompt;
+use crate::resource::Resources;
+
+/// Whether callers from other machines can be told apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RemoteCallers {
+    /// No authenticator is configured: only local callers are served.
+    Refused,
+    /// The author configured an authenticator.
+    Authenticated,
+}
+
+/// The name and version that the server gives itself.
+#[derive(Clone, Debug)]
+pub(crate) struct Identity {
+    pub(crate) name: String,
+    pub(crate) version: String,
+    pub(crate) title: Option<String>,
+    /// The `Implementation` object.
+    pub(crate) rendered: String,
+    /// The `_meta` object of a result that has nothing else to say.
+    pub(crate) meta: String,
+}
+
+impl Identity {
+    pub(crate) fn new(name: String, version: String, title: Option<String>) -> Self {
+        let mut rendered = String::from("{\"name\":");
+        push_string(&mut rendered, &name);
+        if let Some(title) = &title {
+            rendered.push_str(",\"title\":");
+            push_string(&mut rendered, title);
+        }
+        rendered.push_str(",\"version\":");
+        push_string(&mut rendered, &version);
+        rendered.push('}');
+        let meta = format!("{{\"{SERVER_INFO}\":{rendered}}}");
+        Self { name, version, title, rendered, meta }
+    }
+}
+
+/// Which capabilities are offered besides tools, which always are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Offered {
+    pub(crate) resources: bool,
+    pub(crate) prompts: bool,
+    pub(crate) completions: bool,
+    pub(crate) logging: bool,
+}
+
+impl Offered {
+    /// The `ServerCapabilities` object; the same members at every revision.
+    pub(crate) fn render(self) -> String {
+        let mut out = String::from("{\"tools\":{\"listChanged\":true}");
+        if self.resources {
+            out.push_str(",\"resources\":{\"subscribe\":true,\"listChanged\":true}");
+        }
+        if self.prompts {
+            out.push_str(",\"prompts\":{\"listChanged\":true}");
+        }
+        if self.completions {
+            out.push_str(",\"completions\":{}");
+        }
+        if self.logging {
+            out.push_str(",\"logging\":{}");
+        }
+        out.push('}');
+        out
+    }
+}
+
+/// What a snapshot of the server is made from.
+#[derive(Clone)]
+pub(crate) struct Parts {
+    pub(crate) gate: Snapshot,
+    pub(crate) prompts: Vec<Arc<Prompt>>,
+    pub(crate) resources: Arc<Resources>,
+    pub(crate) identity: Arc<Identity>,
+    pub(crate) instructions: Option<String>,
+    pub(crate) logging: bool,
+    pub(crate) remote: RemoteCallers,
+    pub(crate) list_ttl: Duration,
+    pub(crate) limits: Arc<Limits>,
+}
+
+/// What a server offers at one moment.
+pub(crate) struct Published {
+    /// What tool calls are judged by.
+    pub(crate) gate: Snapshot,
+    pub(crate) prompts: Vec<Arc<Prompt>>,
+    pub(crate) resources: Arc<Resources>,
+    pub(crate) identity: Arc<Identity>,
+    pub(crate) instructions: Option<String>,
+    pub(crate) offered: Offered,
+    /// The `ServerCapabilities` object.
+    pub(crate) capabilities: String,
+    pub(crate) remote: RemoteCallers,
+    pub(crate) limits: Arc<Limits>,
+    pub(super) list_ttl: Duration,
+    pub(super) tools: List,
+    pub(super) resource_list: List,
+    pub(super) template_list: List,
+    pub(super) prompt_list: List,
+    discover: [Bytes; 2],
+}
+
+impl Published {
+    pub(crate) fn new(parts: Parts) -> Self {
+        let Parts { gate, mut prompts, resources, identity, instructions, logging, remote, list_ttl, limits } =
+            parts;
+        prompts.sort_by(|one, other| one.name().cmp(other.name()));
+        let size = limits.page_size;
+        let tools = gate.catalogue.tools().map(|tool| Entry {
+            key: tool.contract().name().as_str().to_owned(),
+            json: tool.contract().rendered().to_owned(),
+        });
+        let prompt_entries = prompts.iter().map(|prompt| prompt.entry());
+        let offered = Offered {
+            resources: !resources.is_empty(),
+            prompts: !prompts.is_empty(),
+            completions: resources.has_completions() || prompts.iter().any(|prompt| prompt.has_completions()),
+            logging,
+        };
+        let mut published = Self {
+            tools: List::new(ListKind::Tools, tools.collect(), size),
+            resource_list: List::new(ListKind::Resources, resources.entries(), size),
+            template_list: List::new(ListKind::Templates, resources.template_entries(), size),
+            prompt_list: List::new(ListKind::Prompts, prompt_entries.collect(), size),
+            discover: [Bytes::new(), Bytes::new()],
+            capabilities: offered.render(),
+            gate,
+            prompts,
+            resources,
+            identity,
+            instructions,
+            offered,
+            remote,
+            limits,
+            list_ttl,
+        };
+        if published.scope() == CacheScope::Public {
+            let meta = Arc::clone(&published.identity);
+            let frame = Frame { meta: &meta.meta, ..published.frame() };
+            for list in [
+                &mut published.tools,
+                &mut published.resource_list,
+                &mut published.template_list,
+                &mut published.prompt_list,
+            ] {
+                list.render(frame);
+            }
+        }
+        published.discover = [
+            published.render_discover(Revision::V2024_11_05),
+            published.render_discover(Revision::V2025_03_26),
+        ];
+        published
+    }
+
+    /// The parts, to make another snapshot from.
+    pub(crate) fn parts(&self) -> Parts {
+        Parts {
+            gate: self.gate.clone(),
+            prompts: self.prompts.clone(),
+            resources: Arc::clone(&self.resources),
+            identity: Arc::clone(&self.identity),
+            instructions: self.instructions.clone(),
+            logging: self.offered.logging,
+            remote: self.remote,
+            list_ttl: self.list_ttl,
+            limits: Arc::clone(&self.limits),
+        }
+    }
+
+    /// Whether what is offered is the same for everybody, as the policy says.
+    pub(crate) fn scope(&self) -> CacheScope {
+        if self.gate.policy.is_same_for_all() { CacheScope::Public } else { CacheScope::Private }
+    }
+
+    /// How long a list may be taken for fresh by a client that does not listen for changes.
+    pub(crate) fn ttl_ms(&self) -> u64 {
+        u64::try_from(self.list_ttl.as_millis()).unwrap_or(u64::MAX)
+    }
+
+    pub(super) fn frame(&self) -> Frame<'_> {
+        Frame { ttl_ms: self.ttl_ms(), scope: self.scope(), meta: &self.identity.meta }
+    }
+
+    /// The prompt of that name.
+    pub(crate) fn prompt(&self, name: &str) -> Option<&Arc<Prompt>> {
+        let at = self.prompts.binary_search_by(|prompt| prompt.name().cmp(name)).ok()?;
+        self.prompts.get(at)
+    }
+
+    /// The result of `server/discover`. The first revision is served over the standard streams only.
+    pub(super) fn discover(&self, transport: Transport) -> Bytes {
+        let [stdio, http] = &self.discover;
+        if transport == Transport::Stdio { stdio.clone() } else { http.clone() }
+    }
+
+    fn render_discover(&self, oldest: Revision) -> Bytes {
+        let mut out = String::from("{\"resultType\":\"complete\",\"supportedVersions\":[");
+        // The earlier revisions begin with `initialize`.
+        let served = Revision::ALL.iter().rev().filter(|revision| **revision >= oldest);
+        for (at, revision) in served.enumerate() {
+            if at > 0 {
+                out.push(',');
+            }
+            push_string(&mut out, revision.as_str());
+        }
+        out.push_str("],\"capabilities\":");
+        out.push_str(&self.capabilities);
+        if let Some(instructions) = &self.instructions {
+            out.push_str(",\"instructions\":");
+            push_string(&mut out, instructions);
+        }
+        push_cache(&mut out, self.ttl_ms(), self.scope());
+        out.push_str(",\"_meta\":");
+        out.push_str(&self.identity.meta);
+        out.push_str("}}");
+        Bytes::from(out)
+    }
+}
+
+impl std::fmt::Debug for Published {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Published({})", self.identity.name)
+    }
+}

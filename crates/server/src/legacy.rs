@@ -1,0 +1,1 @@
+//! The compatibility profile of the four earlier revisions.

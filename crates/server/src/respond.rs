@@ -1,0 +1,323 @@
+//! From outcomes and refusals to messages of 2026-07-28: one exhaustive match, and no decision.
+//!
+//! Unknown tools, malformed requests and faults of the protocol are JSON-RPC errors; everything that a
+//! model can act on is a result with `isError`, because clients show errors to people and results to
+//! models. It must never write a value of an argument, and nothing of a refusal's detail. The endpoint
+//! calls it; the compatibility profile shares the texts.
+
+mod manual;
+
+pub use manual::refusals_manual;
+
+use callgate_core::invocation::InputRequest;
+use callgate_core::outcome::{CheckedOutput, Outcome, Questions, Settled};
+use callgate_core::receipt::{RECEIPT_KEY, Receipt};
+use callgate_core::refusal::{Code, Refusal, Retry};
+use callgate_protocol::error::{push_result_end, push_result_start};
+use callgate_protocol::json::{Document, Limits, push_integer, push_string};
+use callgate_protocol::meta::SERVER_INFO;
+use callgate_protocol::{ErrorCode, Id};
+
+use crate::endpoint::{Answered, Published, Reply};
+
+/// The `_meta` key under which the structured form of a refusal travels.
+pub(crate) const REFUSAL_KEY: &str = "dev.callgate/refusal";
+/// The `_meta` key that marks a result with characters that people do not see.
+pub(crate) const HIDDEN_TEXT_KEY: &str = "dev.callgate/hiddenText";
+
+/// How a refusal travels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wire {
+    /// As a JSON-RPC error with that code and HTTP status.
+    Error(ErrorCode, u16),
+    /// As a result with `isError`.
+    Result,
+}
+
+/// How each code travels. Source of the division:
+/// <https://modelcontextprotocol.io/specification/2026-07-28/server/tools#error-handling>
+pub(crate) const fn wire(code: Code) -> Wire {
+    match code {
+        Code::MalformedCall => Wire::Error(ErrorCode::InvalidParams, 400),
+        Code::UnknownTool => Wire::Error(ErrorCode::InvalidParams, 200),
+        Code::HeaderMismatch => Wire::Error(ErrorCode::HeaderMismatch, 400),
+        Code::MissingCapability => Wire::Error(ErrorCode::MissingRequiredClientCapability, 400),
+        Code::InvalidState | Code::InvalidInputResponse => Wire::Error(ErrorCode::InvalidParams, 200),
+        // The protocol has no code for these two; HTTP says it by the status.
+        Code::Unauthenticated => Wire::Error(ErrorCode::InvalidRequest, 401),
+        Code::Forbidden => Wire::Error(ErrorCode::InvalidRequest, 403),
+        // A cursor of a list never gets here: in a tool call it is an argument that the model chose.
+        Code::InvalidCursor
+        | Code::InvalidArguments
+        | Code::ArgumentsTooCostly
+        | Code::Busy
+        | Code::ApprovalRequired
+        | Code::LedgerRequired
+        | Code::Timeout
+        | Code::Cancelled
+        | Code::ToolFailed
+        | Code::ToolPanicked
+        | Code::OutputInvalid
+        | Code::OutputTooLarge
+        | Code::SourceUnavailable
+        | Code::Internal => Wire::Result,
+    }
+}
+
+/// The answer to `tools/call`.
+pub(crate) fn to_call(id: &Id, published: &Published, settled: Result<Settled, Refusal>) -> Answered {
+    match &settled {
+        Ok(settled) => {
+            let receipt = Some(settled.receipt());
+            match settled.outcome() {
+                Outcome::Complete(output) => complete(id, published, output, settled.receipt()),
+                Outcome::InputRequired(questions) => {
+                    input_required(id, published, questions, settled.receipt())
+                }
+                Outcome::Failed(refusal) => refused(id, published, refusal, receipt),
+            }
+        }
+        Err(refusal) => refused(id, published, refusal, None),
+    }
+}
+
+/// A refusal as a JSON-RPC error, for methods whose results have no place for one.
+pub(crate) fn to_error(id: Option<&Id>, refusal: &Refusal) -> Answered {
+    let (code, status) = match wire(refusal.code()) {
+        Wire::Error(code, status) => (code, status),
+        Wire::Result if refusal.code() == Code::InvalidArguments => (ErrorCode::InvalidParams, 200),
+        Wire::Result => (ErrorCode::InternalError, 200),
+    };
+    let data = match refusal.data() {
+        Some(data) => data.to_owned(),
+        None => {
+            let mut data = String::with_capacity(128);
+            push_refusal(&mut data, refusal);
+            data
+        }
+    };
+    Answered::error(id, code, refusal.public(), Some(&data), status)
+}
+
+/// The answer to a request whose handler is no tool. `write` appends the members of the result.
+pub(crate) fn to_inquiry<T>(
+    id: &Id,
+    published: &Published,
+    reply: Reply<T>,
+    write: impl FnOnce(&mut String, &T),
+) -> Answered {
+    let mut out = String::with_capacity(512);
+    push_result_start(&mut out, id);
+    match reply {
+        Reply::Complete(value) => {
+            out.push_str("{\"resultType\":\"complete\"");
+            write(&mut out, &value);
+        }
+        Reply::InputRequired { requests, state } => push_questions(&mut out, &requests, state.as_deref()),
+    }
+    out.push_str(",\"_meta\":");
+    out.push_str(&published.identity.meta);
+    out.push('}');
+    push_result_end(&mut out);
+    Answered::result(out)
+}
+
+fn complete(id: &Id, published: &Published, output: &CheckedOutput, receipt: &Receipt) -> Answered {
+    let structured = output.structured.as_ref().map(Document::text);
+    let size = output.content.as_deref().map_or(0, str::len) + structured.map_or(0, |text| 2 * text.len());
+    let mut out = String::with_capacity(size + published.identity.meta.len() + 640);
+    push_result_start(&mut out, id);
+    out.push_str("{\"resultType\":\"complete\",");
+    push_content(&mut out, output);
+    if output.is_error {
+        out.push_str(",\"isError\":true");
+    }
+    open_meta(&mut out, published);
+    push_receipt(&mut out, receipt);
+    if output.hidden_text {
+        push_meta_key(&mut out, HIDDEN_TEXT_KEY);
+        out.push_str("true");
+    }
+    if let Some(meta) = &output.meta {
+        push_foreign_meta(&mut out, meta);
+    }
+    out.push_str("}}");
+    push_result_end(&mut out);
+    Answered::result(out)
+}
+
+/// Appends `content` and `structuredContent`. A result that is structured only gets its JSON as a text,
+/// for clients that read no structured results.
+pub(crate) fn push_content(out: &mut String, output: &CheckedOutput) {
+    let structured = output.structured.as_ref().map(Document::text);
+    out.push_str("\"content\":");
+    match (&output.content, structured) {
+        (Some(content), _) => out.push_str(content),
+        (None, Some(text)) => {
+            out.push_str("[{\"type\":\"text\",\"text\":");
+            push_string(out, text);
+            out.push_str("}]");
+        }
+        (None, None) => out.push_str("[]"),
+    }
+    if let Some(text) = structured {
+        out.push_str(",\"structuredContent\":");
+        out.push_str(text);
+    }
+}
+
+fn input_required(id: &Id, published: &Published, questions: &Questions, receipt: &Receipt) -> Answered {
+    let mut out = String::with_capacity(1024);
+    push_result_start(&mut out, id);
+    push_questions(&mut out, &questions.requests, questions.state.as_deref());
+    open_meta(&mut out, published);
+    push_receipt(&mut out, receipt);
+    out.push_str("}}");
+    push_result_end(&mut out);
+    Answered::result(out)
+}
+
+fn push_questions(out: &mut String, requests: &[(String, InputRequest)], state: Option<&str>) {
+    out.push_str("{\"resultType\":\"input_required\"");
+    if !requests.is_empty() {
+        out.push_str(",\"inputRequests\":{");
+        for (at, (key, request)) in requests.iter().enumerate() {
+            if at > 0 {
+                out.push(',');
+            }
+            push_string(out, key);
+            out.push_str(":{\"method\":");
+            push_string(out, request.method);
+            out.push_str(",\"params\":");
+            out.push_str(&request.params);
+            out.push('}');
+        }
+        out.push('}');
+    }
+    if let Some(state) = state {
+        out.push_str(",\"requestState\":");
+        push_string(out, state);
+    }
+}
+
+fn refused(id: &Id, published: &Published, refusal: &Refusal, receipt: Option<&Receipt>) -> Answered {
+    match wire(refusal.code()) {
+        Wire::Error(..) => to_error(Some(id), refusal),
+        Wire::Result => {
+            let mut out = String::with_capacity(1024);
+            push_result_start(&mut out, id);
+            out.push_str("{\"resultType\":\"complete\",\"content\":[{\"type\":\"text\",\"text\":");
+            push_string(&mut out, &refusal_text(refusal));
+            out.push_str("}],\"isError\":true");
+            open_meta(&mut out, published);
+            if let Some(receipt) = receipt {
+                push_receipt(&mut out, receipt);
+            }
+            push_meta_key(&mut out, REFUSAL_KEY);
+            push_refusal(&mut out, refusal);
+            out.push_str("}}");
+            push_result_end(&mut out);
+            Answered::result(out)
+        }
+    }
+}
+
+/// What a model reads: the code, each failing place with what was expected, whether to retry, and the
+/// next safe step.
+pub(crate) fn refusal_text(refusal: &Refusal) -> String {
+    let mut text = format!("{}: {}.", refusal.code(), refusal.public());
+    for violation in refusal.violations() {
+        let place = if violation.pointer.is_empty() { "(root)" } else { &violation.pointer };
+        text.push_str("\n- ");
+        text.push_str(place);
+        text.push_str(": expected ");
+        text.push_str(&violation.expected);
+    }
+    if refusal.is_truncated() {
+        text.push_str("\n- and more");
+    }
+    text.push_str("\nRetry: ");
+    match refusal.code().retry() {
+        Retry::No => text.push_str("no"),
+        Retry::Same => text.push_str("the same call may be repeated"),
+        Retry::After(wait) => {
+            text.push_str("after ");
+            push_integer(&mut text, wait.as_secs());
+            text.push_str(" s");
+        }
+        Retry::Changed => text.push_str("with changes"),
+    }
+    text.push_str(". Next: ");
+    text.push_str(refusal.code().next_step());
+    text.push('.');
+    text
+}
+
+/// The structured form of a refusal: one JSON object.
+pub(crate) fn push_refusal(out: &mut String, refusal: &Refusal) {
+    let code = refusal.code();
+    // Codes, parties and retries hold no character that JSON would have to escape.
+    for (start, text) in [
+        ("{\"code\":\"", code.as_str()),
+        ("\",\"party\":\"", code.party().as_str()),
+        ("\",\"retry\":\"", code.retry().as_str()),
+    ] {
+        out.push_str(start);
+        out.push_str(text);
+    }
+    out.push('"');
+    if let Retry::After(wait) = code.retry() {
+        out.push_str(",\"retryAfterMs\":");
+        push_integer(out, u64::try_from(wait.as_millis()).unwrap_or(u64::MAX));
+    }
+    out.push_str(",\"nextStep\":");
+    push_string(out, code.next_step());
+    if !refusal.violations().is_empty() {
+        out.push_str(",\"violations\":[");
+        for (at, violation) in refusal.violations().iter().enumerate() {
+            out.push_str(if at > 0 { ",{\"pointer\":" } else { "{\"pointer\":" });
+            push_string(out, &violation.pointer);
+            out.push_str(",\"keyword\":");
+            push_string(out, violation.keyword);
+            out.push_str(",\"expected\":");
+            push_string(out, &violation.expected);
+            out.push('}');
+        }
+        out.push(']');
+        out.push_str(if refusal.is_truncated() { ",\"truncated\":true" } else { ",\"truncated\":false" });
+    }
+    out.push('}');
+}
+
+fn open_meta(out: &mut String, published: &Published) {
+    out.push_str(",\"_meta\":{\"");
+    out.push_str(SERVER_INFO);
+    out.push_str("\":");
+    out.push_str(&published.identity.rendered);
+}
+
+fn push_meta_key(out: &mut String, key: &str) {
+    out.push_str(",\"");
+    out.push_str(key);
+    out.push_str("\":");
+}
+
+fn push_receipt(out: &mut String, receipt: &Receipt) {
+    push_meta_key(out, RECEIPT_KEY);
+    receipt.write(out);
+}
+
+/// Appends what the tool says about its result, except keys that are ours to set.
+fn push_foreign_meta(out: &mut String, meta: &str) {
+    let Ok(document) = Document::parse(meta, &Limits::DEFAULT) else { return };
+    for (name, value) in document.root().members() {
+        let name = name.as_str().unwrap_or_default();
+        if [SERVER_INFO, RECEIPT_KEY, REFUSAL_KEY, HIDDEN_TEXT_KEY].contains(&&*name) {
+            continue;
+        }
+        out.push(',');
+        push_string(out, &name);
+        out.push(':');
+        out.push_str(value.raw());
+    }
+}

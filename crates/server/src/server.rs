@@ -1,0 +1,165 @@
+//! A server that was built, and the handle by which it is changed while it runs.
+//!
+//! What is in force is replaced as a whole: a change that does not build leaves the old in force. Serving
+//! is the part of the transports, which extend [`Server`] in their own files.
+
+use std::fmt;
+use std::sync::{Arc, PoisonError};
+
+use callgate_core::snapshot::Tool as GateTool;
+
+use crate::builder::{BuildError, ServerBuilder, catalogue};
+use crate::endpoint::{Endpoint, Parts, Published};
+use crate::prompt::Prompt;
+use crate::tool::Tool;
+
+/// A server, ready to be served.
+pub struct Server {
+    endpoint: Arc<Endpoint>,
+}
+
+impl Server {
+    /// Describes a server.
+    ///
+    /// ```
+    /// use callgate_server::{Context, Effect, Server, Tool, ToolError};
+    ///
+    /// #[derive(serde::Deserialize, schemars::JsonSchema)]
+    /// struct Sum {
+    ///     a: i64,
+    ///     b: i64,
+    /// }
+    ///
+    /// async fn add(_: Context<'_>, Sum { a, b }: Sum) -> Result<i64, ToolError> {
+    ///     a.checked_add(b).ok_or_else(|| ToolError::new("the sum is too large"))
+    /// }
+    ///
+    /// let server = Server::builder("calculator", "1.0.0")
+    ///     .tool(Tool::new("add", Effect::Read, add).description("Adds two integers."))
+    ///     .build();
+    /// assert!(server.is_ok());
+    /// ```
+    pub fn builder(name: impl Into<String>, version: impl Into<String>) -> ServerBuilder {
+        ServerBuilder::new(name.into(), version.into())
+    }
+
+    pub(crate) fn new(endpoint: Endpoint) -> Self {
+        Self { endpoint: Arc::new(endpoint) }
+    }
+
+    /// A handle to the server, which stays valid while it is served.
+    #[must_use]
+    pub fn handle(&self) -> Handle {
+        Handle { endpoint: Arc::clone(&self.endpoint) }
+    }
+
+    /// What the transports share.
+    pub(crate) fn endpoint(&self) -> &Arc<Endpoint> {
+        &self.endpoint
+    }
+}
+
+impl fmt::Debug for Server {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Server").field("published", &self.endpoint.published()).finish()
+    }
+}
+
+/// Changes a server while it runs, and tells clients that listen.
+#[derive(Clone, Debug)]
+pub struct Handle {
+    endpoint: Arc<Endpoint>,
+}
+
+impl Handle {
+    /// Puts another description in force: all tools, prompts, resources, policy and limits. Calls that have
+    /// begun end under the old one. Ports that outlive a snapshot (ledger, audit, clock, entropy) stay.
+    ///
+    /// # Errors
+    /// Every fault; then the old description stays in force.
+    pub fn reload(&self, builder: ServerBuilder) -> Result<(), BuildError> {
+        self.change(|running| builder.parts(Some(&running.gate.keys)))
+    }
+
+    /// Adds tools, or replaces those of the same name.
+    ///
+    /// # Errors
+    /// Every fault; then nothing changes.
+    pub fn add_tools(&self, tools: impl IntoIterator<Item = Tool>) -> Result<(), BuildError> {
+        self.change(|running| {
+            let mut builder =
+                ServerBuilder::new(String::new(), String::new()).limits((*running.limits).clone());
+            for tool in tools {
+                builder = builder.tool(tool);
+            }
+            let added = builder.parts(Some(&running.gate.keys))?.gate.catalogue;
+            let kept = running.gate.catalogue.tools();
+            let kept = kept.filter(|tool| added.find(tool.contract().name().as_str()).is_none());
+            with_tools(running, kept.chain(added.tools()).cloned().collect())
+        })
+    }
+
+    /// Removes tools. A name that no tool has is passed over.
+    ///
+    /// # Errors
+    /// None that a removal alone can cause; the catalogue is checked as always.
+    pub fn remove_tools(&self, names: &[&str]) -> Result<(), BuildError> {
+        self.change(|running| {
+            let kept = running.gate.catalogue.tools();
+            let kept = kept.filter(|tool| !names.contains(&tool.contract().name().as_str()));
+            with_tools(running, kept.cloned().collect())
+        })
+    }
+
+    /// Adds a prompt, or replaces the one of the same name.
+    ///
+    /// # Errors
+    /// Every fault; then nothing changes.
+    pub fn add_prompt(&self, prompt: Prompt) -> Result<(), BuildError> {
+        self.change(|running| {
+            let name = prompt.name().to_owned();
+            let builder = ServerBuilder::new(String::new(), String::new()).prompt(prompt);
+            let added = builder.parts(Some(&running.gate.keys))?.prompts;
+            let mut parts = running.parts();
+            parts.prompts.retain(|known| known.name() != name);
+            parts.prompts.extend(added);
+            Ok(parts)
+        })
+    }
+
+    /// Removes a prompt. A name that no prompt has is passed over.
+    pub fn remove_prompt(&self, name: &str) {
+        // Nothing is compiled here, so nothing can fail.
+        let _ = self.change(|running| {
+            let mut parts = running.parts();
+            parts.prompts.retain(|known| known.name() != name);
+            Ok(parts)
+        });
+    }
+
+    /// Tells those who watch a resource that it has changed.
+    pub fn notify_resource_updated(&self, uri: &str) {
+        self.endpoint.hub().resource_updated(uri);
+    }
+
+    fn change(&self, make: impl FnOnce(&Published) -> Result<Parts, BuildError>) -> Result<(), BuildError> {
+        // Held from reading the running snapshot to publishing the next, so that no change is lost.
+        let _updating = self.endpoint.updating().lock().unwrap_or_else(PoisonError::into_inner);
+        let running = self.endpoint.published();
+        let parts = make(&running)?;
+        self.endpoint.publish(Published::new(parts));
+        Ok(())
+    }
+}
+
+fn with_tools(running: &Published, tools: Vec<Arc<GateTool>>) -> Result<Parts, BuildError> {
+    let mut faults = Vec::new();
+    let mut parts = running.parts();
+    match catalogue(tools, &running.gate.limits, &mut faults) {
+        Some(catalogue) if faults.is_empty() => {
+            parts.gate.catalogue = Arc::new(catalogue);
+            Ok(parts)
+        }
+        _ => Err(BuildError { faults }),
+    }
+}

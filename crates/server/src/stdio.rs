@@ -1,0 +1,1 @@
+//! The standard streams: one message a line.

@@ -1,0 +1,215 @@
+//! Typed tools: a name, an effect and an async function.
+//!
+//! The schemas come from the types, and what the schema promises is checked by the gate, not by the
+//! function. A tool says nothing about permissions. Authors of servers make them; the builder turns them
+//! into contracts.
+
+mod typed;
+
+use std::fmt;
+use std::time::Duration;
+
+use callgate_core::contract::{Contract, Definition, DefinitionFault, Effect};
+use callgate_core::limits::Limits;
+use callgate_core::outcome::ToolOutput;
+use callgate_core::port::Execute;
+use callgate_core::snapshot::Tool as GateTool;
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use crate::content::{Block, Content, WithContent};
+use crate::handler::{Handler, Run, Stateful, StatefulHandler, Stateless, ToolError};
+use crate::schema;
+use typed::Typed;
+
+/// The input of a tool without arguments.
+#[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[non_exhaustive]
+pub struct NoInput {}
+
+/// What a handler of a tool may return: any type that serde and schemars know becomes a structured
+/// result with an output schema; [`Content`] and [`Block`] are content blocks; [`WithContent`] is both.
+pub trait Output: Send + 'static {
+    /// The schema of the structured result.
+    #[doc(hidden)]
+    fn schema() -> Option<String>;
+
+    /// The result as it leaves.
+    ///
+    /// # Errors
+    /// When serde cannot write the value.
+    #[doc(hidden)]
+    fn into_output(self) -> Result<ToolOutput, ToolError>;
+}
+
+impl<T: Serialize + JsonSchema + Send + 'static> Output for T {
+    fn schema() -> Option<String> {
+        Some(schema::output::<T>())
+    }
+
+    fn into_output(self) -> Result<ToolOutput, ToolError> {
+        Ok(ToolOutput::structured(serde_json::to_string(&self)?))
+    }
+}
+
+impl Output for Content {
+    fn schema() -> Option<String> {
+        None
+    }
+
+    fn into_output(self) -> Result<ToolOutput, ToolError> {
+        Ok(ToolOutput::content(self.to_json()))
+    }
+}
+
+impl Output for Block {
+    fn schema() -> Option<String> {
+        None
+    }
+
+    fn into_output(self) -> Result<ToolOutput, ToolError> {
+        Content::from(self).into_output()
+    }
+}
+
+impl<T: Serialize + JsonSchema + Send + 'static> Output for WithContent<T> {
+    fn schema() -> Option<String> {
+        Some(schema::output::<T>())
+    }
+
+    fn into_output(self) -> Result<ToolOutput, ToolError> {
+        let mut output = ToolOutput::structured(serde_json::to_string(&self.0)?);
+        output.content = Some(self.1.to_json());
+        Ok(output)
+    }
+}
+
+/// A tool as its author describes it.
+pub struct Tool {
+    definition: Definition,
+    execute: Box<dyn Execute>,
+}
+
+impl Tool {
+    /// A tool of an async function.
+    ///
+    /// The input schema comes from `I` and refuses members that `I` does not name; the output schema comes
+    /// from `O`.
+    pub fn new<I, O, H>(name: impl Into<String>, effect: Effect, handler: H) -> Self
+    where
+        I: DeserializeOwned + JsonSchema + Send + 'static,
+        O: Output,
+        H: for<'c> Handler<'c, I, O>,
+    {
+        Self::of(name.into(), effect, Stateless(handler))
+    }
+
+    /// A tool of an async function that borrows state which all calls share.
+    pub fn with_state<S, I, O, H>(name: impl Into<String>, effect: Effect, state: S, handler: H) -> Self
+    where
+        S: Send + Sync + 'static,
+        I: DeserializeOwned + JsonSchema + Send + 'static,
+        O: Output,
+        H: for<'c> StatefulHandler<'c, S, I, O>,
+    {
+        Self::of(name.into(), effect, Stateful(state, handler))
+    }
+
+    /// A tool of a definition with hand-written schemas and an executor of raw JSON.
+    pub fn raw(definition: Definition, execute: impl Execute + 'static) -> Self {
+        Self { definition, execute: Box::new(execute) }
+    }
+
+    fn of<I, O, R>(name: String, effect: Effect, run: R) -> Self
+    where
+        I: DeserializeOwned + JsonSchema + Send + 'static,
+        O: Output,
+        R: Run<I, O>,
+    {
+        let mut definition = Definition::new(name, effect, schema::input::<I>());
+        definition.output_schema = O::schema();
+        Self { definition, execute: Box::new(Typed::new(run)) }
+    }
+
+    /// The name that people see.
+    #[must_use]
+    pub fn title(mut self, title: impl Into<String>) -> Self {
+        self.definition.title = Some(title.into());
+        self
+    }
+
+    /// What the tool does, when to use it and when not, what it returns.
+    #[must_use]
+    pub fn description(mut self, description: impl Into<String>) -> Self {
+        self.definition.description = Some(description.into());
+        self
+    }
+
+    /// How long one call may run.
+    #[must_use]
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.definition.timeout = Some(timeout);
+        self
+    }
+
+    /// How large a result may be, in bytes of its JSON text.
+    #[must_use]
+    pub fn output_bytes(mut self, bytes: usize) -> Self {
+        self.definition.output_bytes = Some(bytes);
+        self
+    }
+
+    /// A hand-written schema of the arguments instead of that of the type. The handler still reads its
+    /// type.
+    #[must_use]
+    pub fn input_schema(mut self, json: impl Into<String>) -> Self {
+        self.definition.input_schema = json.into();
+        self
+    }
+
+    /// A hand-written schema of the structured result.
+    #[must_use]
+    pub fn output_schema(mut self, json: impl Into<String>) -> Self {
+        self.definition.output_schema = Some(json.into());
+        self
+    }
+
+    /// A label that policies may refer to; never shown to a client.
+    #[must_use]
+    pub fn label(mut self, label: impl Into<String>) -> Self {
+        self.definition.labels.push(label.into());
+        self
+    }
+
+    /// The name of the tool.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.definition.name
+    }
+
+    /// The tool of the gate, with its contract.
+    pub(crate) fn compile(self, limits: &Limits) -> Result<GateTool, Vec<DefinitionFault>> {
+        let contract = Contract::new(&self.definition, limits)?;
+        Ok(GateTool::new(contract, Boxed(self.execute)))
+    }
+}
+
+impl fmt::Debug for Tool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Tool({})", self.definition.name)
+    }
+}
+
+/// An executor that was boxed before its tool was known to be valid.
+struct Boxed(Box<dyn Execute>);
+
+impl Execute for Boxed {
+    fn execute<'a>(
+        &'a self,
+        invocation: &'a callgate_core::invocation::Invocation<'a>,
+    ) -> callgate_core::port::Answer<'a, callgate_core::port::Execution> {
+        self.0.execute(invocation)
+    }
+}
