@@ -1,1 +1,3 @@
 //! The compatibility profile of the four earlier revisions.
+
+pub(crate) mod http;

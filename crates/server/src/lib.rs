@@ -15,6 +15,7 @@ mod handler;
 mod http;
 mod legacy;
 mod limits;
+mod outbox;
 mod prompt;
 mod resource;
 mod respond;
