@@ -53,7 +53,7 @@ pub(super) async fn prepare(
     template: &Template,
     sql: &str,
 ) -> Result<Prepared, SourceError> {
-    let (text, offsets) = template.render(|number| format!("${}", number + 1));
+    let (text, offsets, _) = template.render_numbered();
     let called = classify(&text, &offsets, template).map_err(SourceError::Statement)?;
     let refused = volatile(session, &called).await?;
     if !refused.is_empty() {

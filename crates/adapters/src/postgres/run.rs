@@ -54,8 +54,9 @@ pub(super) fn wrapped(
 ) -> (String, Vec<String>) {
     let (inner, names) = match Template::parse(&statement.sql, Dialect::Postgres) {
         Ok(template) => {
-            let names = template.parameters().iter().map(|(name, _)| name.clone()).collect();
-            (template.render(|number| format!("${}", number + 1)).0, names)
+            let (text, _, numbers) = template.render_numbered();
+            let name = |number: usize| template.parameters().get(number).map(|(name, _)| name.clone());
+            (text, numbers.into_iter().filter_map(name).collect())
         }
         // A statement that was accepted at load parses; anything else is left for PostgreSQL to refuse.
         Err(_) => (statement.sql.clone(), Vec::new()),

@@ -21,7 +21,16 @@ pub struct Template {
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Part {
     Text(Range<usize>),
-    Parameter(usize, Range<usize>),
+    Parameter(usize, Range<usize>, Tested),
+}
+
+/// Whether a use of a parameter only asks whether there is a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Tested {
+    /// `:name is null`, which gives PostgreSQL no type to read the value by.
+    ForNull,
+    /// Every other use.
+    No,
 }
 
 impl Template {
@@ -34,7 +43,9 @@ impl Template {
             Self { parts: Vec::new(), parameters: Vec::new(), words: Vec::new(), sql: sql.to_owned() };
         let mut ended: Option<Range<usize>> = None;
         let mut empty = true;
-        for (token, range) in tokens(sql, dialect)? {
+        let tokens = tokens(sql, dialect)?;
+        for (index, (token, range)) in tokens.iter().enumerate() {
+            let range = range.clone();
             if let (Some(semicolon), false) = (&ended, matches!(token, Token::Blank | Token::Semicolon)) {
                 return Err(Fault {
                     code: "sql_statements",
@@ -45,7 +56,10 @@ impl Template {
             }
             empty &= matches!(token, Token::Blank | Token::Semicolon);
             match token {
-                Token::Parameter(name) => template.push_parameter(name, range),
+                Token::Parameter(name) => {
+                    let tested = tested(sql, tokens.get(index + 1..).unwrap_or_default());
+                    template.push_parameter(name, range, tested);
+                }
                 Token::Semicolon => ended = Some(range),
                 // What follows the semicolon is left out, so that the statement can be wrapped.
                 _ if ended.is_some() => {}
@@ -94,13 +108,50 @@ impl Template {
                     offsets.0.push((text.len(), range.clone()));
                     text.push_str(self.sql.get(range.clone()).unwrap_or_default());
                 }
-                Part::Parameter(number, range) => {
+                Part::Parameter(number, range, _) => {
                     offsets.0.push((text.len(), range.clone()));
                     text.push_str(&write(*number));
                 }
             }
         }
         (text, offsets)
+    }
+
+    /// The statement with parameters `$1`, `$2` and so on, the way back, and which parameter each
+    /// number stands for.
+    ///
+    /// A parameter that is only tested for NULL somewhere gets a second number there, read as text:
+    /// PostgreSQL fixes the type of a number at its first use, and that use has none to give.
+    #[must_use]
+    pub fn render_numbered(&self) -> (String, Offsets, Vec<usize>) {
+        let mut text = String::with_capacity(self.sql.len());
+        let mut offsets = Offsets(Vec::with_capacity(self.parts.len()));
+        let mut numbers: Vec<(usize, Tested)> = Vec::new();
+        for part in &self.parts {
+            match part {
+                Part::Text(range) => {
+                    offsets.0.push((text.len(), range.clone()));
+                    text.push_str(self.sql.get(range.clone()).unwrap_or_default());
+                }
+                Part::Parameter(parameter, range, tested) => {
+                    offsets.0.push((text.len(), range.clone()));
+                    let use_ = (*parameter, *tested);
+                    let number = numbers.iter().position(|known| *known == use_).unwrap_or_else(|| {
+                        numbers.push(use_);
+                        numbers.len() - 1
+                    });
+                    let cast = if *tested == Tested::ForNull { "::text" } else { "" };
+                    text.push_str(&format!("${}{cast}", number + 1));
+                }
+            }
+        }
+        (text, offsets, numbers.into_iter().map(|(parameter, _)| parameter).collect())
+    }
+
+    /// The first word.
+    #[must_use]
+    pub fn first_word(&self) -> Option<&str> {
+        self.words.first().and_then(|range| self.sql.get(range.clone()))
     }
 
     /// The statement with its parameters as they were written, and without its end.
@@ -121,13 +172,25 @@ impl Template {
         }
     }
 
-    fn push_parameter(&mut self, name: String, range: Range<usize>) {
-        let number = self.parameters.iter().position(|(known, _)| *known == name).unwrap_or_else(|| {
-            self.parameters.push((name, range.clone()));
+    fn push_parameter(&mut self, name: &str, range: Range<usize>, tested: Tested) {
+        let number = self.parameters.iter().position(|(known, _)| known == name).unwrap_or_else(|| {
+            self.parameters.push((name.to_owned(), range.clone()));
             self.parameters.len() - 1
         });
-        self.parts.push(Part::Parameter(number, range));
+        self.parts.push(Part::Parameter(number, range, tested));
     }
+}
+
+/// Whether `is null` or `is not null` follows.
+fn tested(sql: &str, rest: &[(Token, Range<usize>)]) -> Tested {
+    let mut words = rest
+        .iter()
+        .filter(|(token, _)| *token != Token::Blank)
+        .map(|(_, range)| sql.get(range.clone()).unwrap_or_default().to_ascii_lowercase());
+    let is = words.next().is_some_and(|word| word == "is");
+    let next = words.next().unwrap_or_default();
+    let null = next == "null" || (next == "not" && words.next().is_some_and(|word| word == "null"));
+    if is && null { Tested::ForNull } else { Tested::No }
 }
 
 /// The way from a rendered statement back to the one that was written.

@@ -12,6 +12,8 @@ pub(super) enum Denied {
     Writes(&'static str),
     /// A function is not on the list.
     Function(String),
+    /// A table shows the inside of the store.
+    Table(String),
     /// Something else that only concerns the connection, by this verb.
     Other(&'static str),
 }
@@ -160,11 +162,22 @@ const FUNCTIONS: &[&str] = &[
     "zeroblob",
 ];
 
+/// Virtual tables over pages, statements and memory of the store. `pragma_...` tables are like them: one
+/// of them names the file.
+const INTERNAL: &[&str] =
+    &["bytecode", "dbstat", "sqlite_dbpage", "sqlite_memstat", "sqlite_stmt", "tables_used"];
+
 /// Whether a part of a statement is allowed.
 pub(super) fn judge(context: &AuthContext<'_>, denied: &mut Option<Denied>) -> Authorization {
     let refusal = match &context.action {
         AuthAction::Select | AuthAction::Recursive => return Authorization::Allow,
-        AuthAction::Read { .. } => return Authorization::Allow,
+        AuthAction::Read { table_name, .. } => {
+            let name = table_name.to_ascii_lowercase();
+            if !name.starts_with("pragma_") && !INTERNAL.contains(&name.as_str()) {
+                return Authorization::Allow;
+            }
+            Denied::Table(name)
+        }
         AuthAction::Function { function_name } => {
             let name = function_name.to_ascii_lowercase();
             if FUNCTIONS.binary_search(&name.as_str()).is_ok() {

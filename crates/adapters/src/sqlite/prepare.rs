@@ -50,7 +50,7 @@ pub(super) fn prepare(
             at: None,
         }]));
     }
-    let columns = statement.columns().into_iter().map(|column| SourceColumn {
+    let columns = statement.columns().map(|column| SourceColumn {
         name: column.name().to_owned(),
         type_name: column.decl_type().map(str::to_owned),
         class: Class::Unknown,
@@ -97,11 +97,22 @@ fn fault(
     at: Option<Range<usize>>,
 ) -> Fault {
     match denied {
-        Some(Denied::Writes(verb)) => Fault {
-            code: "sql_writes",
-            message: format!("the statement writes: it would {verb}"),
-            remedy: "a tool reads with one `select`; this version serves nothing that writes".to_owned(),
-            at: template.word(verb).or(at),
+        Some(Denied::Writes(verb)) => {
+            // `drop table` first of all deletes from the schema: then the statement's own verb says more.
+            let own = template.first_word().unwrap_or(verb).to_ascii_lowercase();
+            let verb = if template.word(verb).is_some() { verb } else { own.as_str() };
+            Fault {
+                code: "sql_writes",
+                message: format!("the statement writes: it would {verb}"),
+                remedy: "a tool reads with one `select`; this version serves nothing that writes".to_owned(),
+                at: template.word(verb).or(at),
+            }
+        }
+        Some(Denied::Table(name)) => Fault {
+            code: "sql_table",
+            message: format!("`{name}` is not allowed: it shows the inside of the store, not data"),
+            remedy: "read tables and views of your own".to_owned(),
+            at: template.word(&name).or(at),
         },
         Some(Denied::Function(name)) => Fault {
             code: "sql_function",

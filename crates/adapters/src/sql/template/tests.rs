@@ -77,3 +77,15 @@ fn a_word_is_found_outside_of_strings_only() {
     let template = Template::parse("select 'delete', x from DELETED, Delete", Dialect::Postgres).unwrap();
     assert_eq!(template.word("delete"), Some(33..39));
 }
+
+#[test]
+fn a_test_for_null_does_not_fix_the_type_of_a_parameter() {
+    let sql =
+        "select 1 where (:q is null or a = :q) and :r IS /* c */ NOT null and :q is null and :s is true";
+    let (text, _, numbers) = Template::parse(sql, Dialect::Postgres).unwrap().render_numbered();
+    assert_eq!(
+        text,
+        "select 1 where ($1::text is null or a = $2) and $3::text IS /* c */ NOT null and $1::text is null and $4 is true"
+    );
+    assert_eq!(numbers, [0, 0, 1, 2]);
+}

@@ -1,0 +1,9 @@
+//! Sources on real SQLite files and on a real PostgreSQL server.
+//!
+//! What both stores must do alike is in `shared.rs` and runs on both. `CALLGATE_TEST_POSTGRES` is the
+//! URL of a superuser of a private server; `cargo xtask test` starts one and sets it.
+
+mod postgres;
+mod shared;
+mod sqlite;
+mod store;

@@ -1,0 +1,91 @@
+//! What is particular to SQLite.
+
+use callgate_adapters::sqlite::{Options, Sqlite};
+use callgate_core::port::{Class, Form, QueryError, QuerySource, SourceError, Statement};
+
+use crate::store::{Kind, column, query, store, text};
+
+#[tokio::test]
+async fn nothing_that_reaches_outside_the_file_compiles() {
+    let store = store(Kind::Sqlite, "create table t (a)").await;
+    for (sql, code) in [
+        ("select load_extension('x') as a", "sql_function"),
+        ("select writefile('x', 'y') as a", "sql_syntax"),
+        ("attach database ':memory:' as other", "sql_writes"),
+        ("pragma query_only = 0", "sql_writes"),
+        ("select * from pragma_database_list", "sql_table"),
+        ("begin immediate", "sql_writes"),
+        ("vacuum into 'copy.db'", "sql_writes"),
+        ("explain select 1 as a", "sql_writes"),
+        ("with x as (select 1) insert into t select * from x", "sql_writes"),
+        ("select \"no_such_column\" as a from t", "sql_syntax"),
+        ("select sqlite_version() as v", "sql_function"),
+    ] {
+        let fault = store.fault(sql).await;
+        assert_eq!(fault.code, code, "{sql}: {}", fault.message);
+    }
+}
+
+#[tokio::test]
+async fn a_view_whose_trigger_would_write_stays_unwritten_by_reading() {
+    let tables = "create table log (a); create table t (a); insert into t values (1);
+                  create view v as select a from t;
+                  create trigger tr instead of insert on v begin insert into log values (1); end;";
+    let store = store(Kind::Sqlite, tables).await;
+    assert_eq!(store.json("select a from v", &[]).await, r#"[{"a":1}]"#);
+    assert_eq!(store.fault("insert into v values (2)").await.code, "sql_writes");
+}
+
+#[tokio::test]
+async fn storage_classes_take_their_declared_forms() {
+    let store = store(Kind::Sqlite, "create table t (a)").await;
+    let sql =
+        "select 12.5 as real, '0.10' as decimal, x'00ff' as bytes, 1 as flag, '2026-11-30 18:20:21' as at,
+               '2026-11-30' as day, '[1,2]' as list, 3 as whole";
+    store.prepared(sql).await;
+    let form = |name, form| column(name, Class::Unknown, form);
+    let columns = vec![
+        form("real", Form::Number),
+        form("decimal", Form::Number),
+        form("bytes", Form::Base64),
+        form("flag", Form::Boolean),
+        form("at", Form::DateTime),
+        form("day", Form::Date),
+        form("list", Form::Json),
+        form("whole", Form::String),
+    ];
+    let rows = store.source.query(query(Statement { sql: sql.to_owned(), columns, key: vec![] }, &[])).await;
+    assert_eq!(
+        rows.unwrap().json,
+        r#"[{"real":12.5,"decimal":0.10,"bytes":"AP8=","flag":true,"at":"2026-11-30T18:20:21Z","day":"2026-11-30","list":[1,2],"whole":"3"}]"#
+    );
+}
+
+#[tokio::test]
+async fn a_text_with_a_nul_character_is_a_value_like_any_other() {
+    let store = store(Kind::Sqlite, "create table t (a); insert into t values ('a' || char(0) || 'b')").await;
+    let found = store.json("select a from t where a = :q", &[("q", text("a\0b"))]).await;
+    assert_eq!(found, "[{\"a\":\"a\\u0000b\"}]");
+}
+
+#[tokio::test]
+async fn a_value_beyond_the_bound_is_refused_by_the_store() {
+    let store = store(Kind::Sqlite, "create table t (a)").await;
+    let error = store.rows("select zeroblob(100000000) as a", &[]).await.unwrap_err();
+    assert_eq!(error, QueryError::RowTooLarge);
+}
+
+#[tokio::test]
+async fn a_file_that_is_missing_or_no_database_is_named_unreachable() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("not-there.db");
+    let missing = Sqlite::new(Options::new(&path));
+    assert!(matches!(missing.probe().await, Err(SourceError::Unreachable { .. })));
+    assert!(!path.exists(), "a missing file is not made");
+    std::fs::write(&path, "this is no database, but it is long enough to be looked at as one".repeat(20))
+        .unwrap();
+    let Err(SourceError::Unreachable { message, .. }) = missing.probe().await else {
+        panic!("it was opened")
+    };
+    assert!(message.contains("not a database"), "{message}");
+}
