@@ -5,21 +5,23 @@
 const ONES: u64 = 0x0101_0101_0101_0101;
 const HIGHS: u64 = ONES << 7;
 
-/// How many bytes at the start are neither a quote, nor a backslash, nor a control character.
-pub(super) fn plain_prefix(bytes: &[u8]) -> usize {
-    let mut words = bytes.chunks_exact(8);
-    let mut at = 0;
-    for word in &mut words {
-        // `chunks_exact` gives eight bytes each time.
-        let word = u64::from_le_bytes(word.try_into().unwrap_or_default());
-        let stops = stops(word);
+/// The first place from `start` on that holds a quote, a backslash or a control character, or the end.
+#[inline]
+pub(super) fn plain_end(bytes: &[u8], start: usize) -> usize {
+    let mut at = start;
+    // A word may reach beyond the string into what follows it, which costs nothing.
+    while let Some(word) = bytes.get(at..at + 8) {
+        // The range above is eight bytes long.
+        let stops = stops(u64::from_le_bytes(word.try_into().unwrap_or_default()));
         if stops != 0 {
             return at + (stops.trailing_zeros() / 8) as usize;
         }
         at += 8;
     }
-    let rest = words.remainder();
-    at + rest.iter().position(|&byte| is_stop(byte)).unwrap_or(rest.len())
+    while bytes.get(at).is_some_and(|&byte| !is_stop(byte)) {
+        at += 1;
+    }
+    at
 }
 
 fn is_stop(byte: u8) -> bool {
@@ -41,7 +43,7 @@ const fn stops(word: u64) -> u64 {
 mod tests {
     use proptest::prelude::{any, prop, prop_assert_eq, proptest};
 
-    use super::{is_stop, plain_prefix};
+    use super::{is_stop, plain_end};
 
     #[test]
     fn every_byte_at_every_place_of_a_word_is_told_apart() {
@@ -50,7 +52,7 @@ mod tests {
                 let mut bytes = [b'a'; 24];
                 bytes[place] = byte;
                 let expected = if is_stop(byte) { place } else { 24 };
-                assert_eq!(plain_prefix(&bytes), expected, "{byte} at {place}");
+                assert_eq!(plain_end(&bytes, 0), expected, "{byte} at {place}");
             }
         }
     }
@@ -59,7 +61,7 @@ mod tests {
         #[test]
         fn the_first_stop_is_found_in_any_bytes(bytes in prop::collection::vec(any::<u8>(), 0..40)) {
             let expected = bytes.iter().position(|&byte| is_stop(byte)).unwrap_or(bytes.len());
-            prop_assert_eq!(plain_prefix(&bytes), expected);
+            prop_assert_eq!(plain_end(&bytes, 0), expected);
         }
     }
 }

@@ -1,3 +1,4 @@
+use proptest::prelude::{any, prop, proptest};
 use serde::Deserialize;
 
 use super::{Decimal, Document, Kind, Limits, ParseErrorKind, from_value, push_string};
@@ -156,3 +157,63 @@ fn strings_are_escaped_where_they_must_be() {
     assert_eq!(out, "\"a\\\"\\\\\\u0001\\n\\u001fé🎉\"");
     assert_eq!(parse(&out).unwrap().root().as_str().unwrap(), "a\"\\\u{1}\n\u{1f}é🎉");
 }
+
+proptest! {
+    /// Pieces of JSON in any order are mostly no JSON, and now and then they are. The other parser takes
+    /// repeated names and any exponent; both parsers refuse what is nested too deeply.
+    #[test]
+    fn texts_are_accepted_exactly_where_another_parser_accepts_them(
+        pieces in prop::collection::vec(prop::sample::select(PIECES), 0..12),
+        noise in prop::option::weighted(0.2, (any::<prop::sample::Index>(), any::<char>())),
+    ) {
+        let mut text = pieces.concat();
+        if let Some((at, character)) = noise {
+            let at = text.floor_char_boundary(at.index(text.len() + 1));
+            text.insert(at, character);
+        }
+        let other = serde_json::from_str::<serde_json::Value>(&text);
+        match parse(&text) {
+            Ok(document) => match other {
+                Ok(other) => {
+                    let ours: serde_json::Value = serde_json::from_str(document.root().raw()).unwrap();
+                    assert_eq!(ours, other, "{text}");
+                }
+                // The other parser has no number that large; ours keeps every digit.
+                Err(error) => assert!(error.to_string().contains("out of range"), "{error}: {text}"),
+            },
+            Err(ParseErrorKind::DuplicateMember | ParseErrorKind::NumberRange) => {}
+            Err(kind) => assert!(other.is_err(), "{kind}: {text}"),
+        }
+    }
+}
+
+const PIECES: &[&str] = &[
+    "{",
+    "}",
+    "[",
+    "]",
+    ",",
+    ":",
+    " ",
+    "\n",
+    "1",
+    "-0.5e3",
+    "0",
+    "true",
+    "false",
+    "null",
+    "\"a\"",
+    "\"b\":",
+    "\"a\":1",
+    "\"long name of a member\":",
+    "\"\\u00e9\"",
+    "\"x\\\"y\"",
+    "{\"k\":",
+    "[1,",
+    "{}",
+    "[]",
+    "\"é🎉\"",
+    "1e5",
+    "\\",
+    "\"",
+];

@@ -2,7 +2,7 @@
 //!
 //! It must never emit a character that RFC 8259 forbids. Everything that renders a message calls it.
 
-use super::scan::plain_prefix;
+use super::scan::plain_end;
 
 /// Appends `text` as a JSON string with its quotes.
 pub fn push_string(out: &mut String, text: &str) {
@@ -15,7 +15,7 @@ pub fn push_string(out: &mut String, text: &str) {
 pub fn escape_into(out: &mut String, text: &str) {
     let mut rest = text;
     loop {
-        let (plain, special) = rest.split_at(plain_prefix(rest.as_bytes()));
+        let (plain, special) = rest.split_at(plain_end(rest.as_bytes(), 0));
         out.push_str(plain);
         let Some(&byte) = special.as_bytes().first() else { return };
         match byte {
