@@ -20,7 +20,6 @@ pub(crate) enum Framing {
     /// One server-sent event for each message.
     Events,
     /// One line for each message.
-    #[expect(dead_code, reason = "the standard streams use it")]
     Lines,
 }
 

@@ -165,6 +165,11 @@ impl Subscription {
         std::future::poll_fn(|context| self.poll_next(context)).await
     }
 
+    /// The closing result, for a transport that ends before the server does. Nothing follows it.
+    pub(crate) fn close(&mut self) -> String {
+        self.render(&Change::Closing)
+    }
+
     fn render(&mut self, change: &Change) -> String {
         let mut params = open_meta(&self.id);
         let method = match change {
