@@ -27,11 +27,13 @@ mod tool;
 
 pub use builder::{BuildError, BuildFault, ServerBuilder};
 pub use callgate_core::contract::Effect;
+pub use callgate_core::port::LogLevel;
 pub use completion::Completing;
 pub use content::{Block, Content, WithContent};
 pub use context::{Context, Elicited};
 pub use handler::{Handler, StatefulHandler, ToolError};
 pub use legacy::LegacyLimits;
+pub use http::{Body, HttpLimits, HttpOptions, HttpServer, HttpService, RemoteAddress, ResponseFuture};
 pub use limits::Limits;
 pub use prompt::{Messages, Prompt, Role};
 pub use resource::{Contents, Reading, Resource, ResourceTemplate};

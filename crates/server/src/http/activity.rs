@@ -95,7 +95,7 @@ impl Activity {
                     return Verdict::Cut;
                 }
             }
-            return Verdict::Wait(now + (limits.stall_timeout / 2).max(Duration::from_millis(10)));
+            return Verdict::Wait(now + Self::tick(limits));
         }
         let since = self.start + Duration::from_millis(self.since.load(Ordering::Relaxed));
         let bound =
@@ -103,8 +103,14 @@ impl Activity {
         if now >= since + bound {
             return Verdict::Close;
         }
-        // A head may begin while the connection is idle, so it is looked at twice as often as needed.
-        Verdict::Wait((since + bound).min(now + limits.header_timeout))
+        // A head may begin while nobody looks, so somebody looks again before its time can be over twice.
+        Verdict::Wait((since + bound).min(now + Self::tick(limits)))
+    }
+
+    /// How often a connection is looked at: each bound is kept within twice its time.
+    pub(super) fn tick(limits: &HttpLimits) -> Duration {
+        let shortest = limits.header_timeout.min(limits.idle_timeout).min(limits.stall_timeout);
+        shortest.max(Duration::from_millis(10))
     }
 
     fn touch(&self) {

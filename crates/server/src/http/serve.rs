@@ -5,7 +5,6 @@
 //! of the server call it.
 
 use std::fmt;
-use std::future::Future as _;
 use std::io;
 use std::net::SocketAddr;
 use std::pin::{Pin, pin};
@@ -175,7 +174,7 @@ async fn drive(
     let shared = Arc::clone(&connection.service.shared);
     let io = Watched { io: TokioIo::new(stream), activity: Arc::clone(&activity) };
     let mut served = pin!(builder.serve_connection(io, connection));
-    let mut timer = pin!(sleep(shared.limits.header_timeout));
+    let mut timer = pin!(sleep(Activity::tick(&shared.limits)));
     let mut closing = false;
     loop {
         tokio::select! {

@@ -1,0 +1,3 @@
+//! The server as its clients and its authors meet it.
+
+mod http;
