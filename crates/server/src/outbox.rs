@@ -108,7 +108,7 @@ impl Outbox {
             return false;
         }
         let now = Instant::now();
-        if !state.second.is_some_and(|since| now - since < Duration::from_secs(1)) {
+        if state.second.is_none_or(|since| now - since >= Duration::from_secs(1)) {
             state.second = Some(now);
             state.sent_in_second = 0;
         }

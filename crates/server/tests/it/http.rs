@@ -1,5 +1,7 @@
 //! Streamable HTTP, proved through real sockets.
 
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a panic in a test is a failed test")]
+
 mod agreement;
 mod bounds;
 mod cancellation;

@@ -41,7 +41,7 @@ async fn a_client_that_closes_a_stream_cancels_its_call() {
 async fn a_thousand_races_between_cancel_and_finish_leave_the_server_well() {
     let fixture = Fixture::new().await;
     let race = |round: u64| {
-        let (address, listening) = (fixture.address, round % 2 == 0);
+        let (address, listening) = (fixture.address, round.is_multiple_of(2));
         async move {
             let arguments = r#"{"ms":5}"#;
             let call = if listening {
