@@ -4,6 +4,7 @@
 //! `clientInfo` as an identity. The server calls [`classify`] once for each request.
 
 mod capability;
+mod key;
 #[cfg(test)]
 mod tests;
 mod trace;
@@ -13,6 +14,7 @@ use std::borrow::Cow;
 use thiserror::Error;
 
 pub use capability::{Capability, CapabilitySet, ClientCapabilities, push_required_capabilities};
+pub use key::{is_extension_id, is_key, is_reserved};
 pub use trace::{is_baggage, is_trace_parent, is_trace_state};
 
 use crate::error::ErrorCode;

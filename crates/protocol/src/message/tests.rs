@@ -213,6 +213,23 @@ fn refusals_have_this_form() {
     insta::assert_snapshot!(out);
 }
 
+/// Requirements: BASE-16, BASE-17, BASE-18, BASE-19, BASE-20, BASE-24.
+#[test]
+fn codes_have_the_meaning_of_the_specification_and_others_have_none() {
+    for number in (-32019..=-32000).filter(|number| *number != -32002) {
+        assert_eq!(ErrorCode::of_number(number), None, "{number}");
+    }
+    for number in -32099..=-32023 {
+        assert!(matches!(ErrorCode::of_number(number), None | Some(ErrorCode::UrlElicitationRequired)));
+    }
+    assert_eq!(ErrorCode::of_number(-32020), Some(ErrorCode::HeaderMismatch));
+    assert_eq!(ErrorCode::of_number(-32021), Some(ErrorCode::MissingRequiredClientCapability));
+    assert_eq!(ErrorCode::of_number(-32022), Some(ErrorCode::UnsupportedProtocolVersion));
+    for code in ErrorCode::ALL {
+        assert_eq!(ErrorCode::of_number(i64::from(code.number())), Some(code));
+    }
+}
+
 #[test]
 fn batches_are_named_as_such() {
     assert_eq!(read("[]").unwrap_err().kind, DecodeErrorKind::Batch);

@@ -153,3 +153,62 @@ fn trace_context_is_passed_on_only_when_it_is_well_formed() {
     let meta = RequestMeta::read(Some(document.root())).unwrap();
     assert!(meta.trace_parent.is_none() && meta.trace_state.is_none() && meta.baggage.is_none());
 }
+
+/// Requirements: BASE-45, BASE-46, BASE-47.
+#[test]
+fn keys_have_an_optional_prefix_of_labels_and_a_name() {
+    for good in
+        ["a", "", "traceparent", "dev.callgate/receipt", "com.example.api-v2/x_y.z-1", "a/", "a1.b2/3"]
+    {
+        assert!(super::is_key(good), "{good}");
+    }
+    for bad in [
+        "/a", "1a/b", "a-/b", "a..b/c", ".a/b", "a./b", "-a/b", "a/b/c", "a/-b", "a/b-", "_a", "a b",
+        "a_b/c", "\u{e9}",
+    ] {
+        assert!(!super::is_key(bad), "{bad}");
+    }
+    for key in [
+        super::PROTOCOL_VERSION,
+        super::CLIENT_CAPABILITIES,
+        super::CLIENT_INFO,
+        super::SERVER_INFO,
+        super::LOG_LEVEL,
+        super::SUBSCRIPTION_ID,
+    ] {
+        assert!(super::is_key(key) && super::is_reserved(key), "{key}");
+    }
+    assert!(super::is_reserved("io.mcp.x/y") && super::is_reserved("com.mcp/y"));
+    assert!(
+        !super::is_reserved("dev.callgate/receipt")
+            && !super::is_reserved("mcp.dev/y")
+            && !super::is_reserved("mcp")
+    );
+}
+
+/// Requirements: VER-04.
+#[test]
+fn an_extension_id_always_has_a_prefix() {
+    assert!(
+        super::is_extension_id("io.modelcontextprotocol/tasks") && super::is_extension_id("com.example/x")
+    );
+    for bad in ["tasks", "com.example/", "/tasks", "1x/tasks", "com.example/-x"] {
+        assert!(!super::is_extension_id(bad), "{bad}");
+    }
+}
+
+/// Reserved keys that nobody here knows may hold anything.
+///
+/// Requirements: BASE-44.
+#[test]
+fn unknown_reserved_keys_are_neither_read_nor_refused() {
+    for value in ["null", "7", "[]", "{\"io.modelcontextprotocol/protocolVersion\":7}", "\"x\""] {
+        let meta = format!(
+            "{{{VERSION},{CAPABILITIES}:{{}},\"io.modelcontextprotocol/future\":{value},\"com.mcp/x\":{value}}}"
+        );
+        assert_eq!(read(&meta), Ok(Revision::V2026_07_28), "{meta}");
+    }
+    // A reserved key alone does not make a request a modern one either.
+    let document = document("{\"io.modelcontextprotocol/related-task\":{\"taskId\":\"t\"}}");
+    assert!(matches!(classify(Some(document.root()), Expectation::Any), Ok(Era::Legacy)));
+}

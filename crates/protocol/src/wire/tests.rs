@@ -220,7 +220,7 @@ fn a_value_that_does_not_fit_is_refused_with_its_place_and_without_its_text() {
     }
 }
 
-/// Requirements: BASE-10, BASE-11.
+/// Requirements: BASE-09, BASE-10, BASE-11.
 #[test]
 fn an_absent_result_type_is_complete_and_an_unknown_one_is_refused() {
     type Read = Outcome<CallToolResult>;
@@ -341,6 +341,18 @@ fn written_metadata_is_what_the_decoder_reads() {
     assert_eq!(read.progress_token.unwrap().as_json(), "4");
     let data = UnsupportedVersionData::new(vec!["2026-07-28".to_owned()], "1");
     assert_eq!(data.to_json(), r#"{"supported":["2026-07-28"],"requested":"1"}"#);
+}
+
+/// Requirements: MRTR-03, MRTR-05.
+#[test]
+fn keys_of_input_requests_are_unique() {
+    let mut requests: Entries<RawJson> = Entries::new();
+    requests.insert("a", RawJson::empty_object());
+    requests.insert("b", RawJson::empty_object());
+    requests.insert("a", RawJson::parse("[]").unwrap());
+    assert_eq!(requests.to_json(), r#"{"a":[],"b":{}}"#);
+    let repeated = r#"{"resultType":"input_required","inputRequests":{"a":{"method":"roots/list"},"a":{"method":"roots/list"}}}"#;
+    assert!(InputRequiredResult::from_json(repeated).is_err());
 }
 
 #[test]
