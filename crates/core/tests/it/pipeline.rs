@@ -42,6 +42,7 @@ async fn two_spellings_of_one_input_have_one_digest_and_two_calls_two_ids() {
     assert_ne!(one.receipt().call, other.receipt().call);
 }
 
+/// Requirements: TOOL-26, CACHE-18.
 #[tokio::test]
 async fn a_hidden_tool_and_an_unknown_one_give_the_same_answer() {
     struct Hides;
@@ -63,6 +64,7 @@ async fn a_hidden_tool_and_an_unknown_one_give_the_same_answer() {
     assert_eq!(hidden.code().as_str(), "unknown_tool");
 }
 
+/// Requirements: TOOL-26.
 #[tokio::test]
 async fn a_denied_call_is_not_executed_and_names_no_policy_to_the_caller() {
     struct Denies;
@@ -90,6 +92,7 @@ async fn a_denied_call_is_not_executed_and_names_no_policy_to_the_caller() {
     assert_eq!(ran.load(Ordering::Relaxed), 0);
 }
 
+/// Requirements: TOOL-25.
 #[tokio::test]
 async fn arguments_outside_the_schema_are_refused_with_every_place_at_once() {
     let gate = Gate::new([tool(&definition("echo"), answers("1"))]);
@@ -102,6 +105,7 @@ async fn arguments_outside_the_schema_are_refused_with_every_place_at_once() {
     assert_eq!(code(&gate.call("echo", "[]").await), "malformed_call");
 }
 
+/// Requirements: ELIC-34.
 #[tokio::test]
 async fn a_remote_caller_is_not_the_local_principal() {
     let gate = Gate::new([tool(&definition("echo"), answers("1"))]);
@@ -201,6 +205,7 @@ async fn a_call_that_is_dropped_stops_the_tool_and_is_recorded_as_cancelled() {
     assert_eq!(gate.records.taken(), recorded("slow", "cancelled"));
 }
 
+/// Requirements: TOOL-21, TOOL-28.
 #[tokio::test]
 async fn a_result_outside_the_output_schema_does_not_leave() {
     let mut checked = definition("checked");
@@ -237,6 +242,7 @@ async fn a_result_at_its_bound_leaves_and_one_byte_more_does_not() {
     assert_eq!(code(&past.call("small", "{}").await), "output_too_large");
 }
 
+/// Requirements: TOOL-28.
 #[tokio::test]
 async fn results_with_hidden_characters_are_marked_and_not_changed() {
     let gate = Gate::new([tool(&definition("echo"), answers("\"a\u{202e}b\""))]);

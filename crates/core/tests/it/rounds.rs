@@ -81,6 +81,7 @@ async fn second_round(gate: &Gate, arguments: &str, state: &str) -> (&'static st
     (code(&result), text)
 }
 
+/// Requirements: BASE-31.
 #[tokio::test]
 async fn the_second_round_has_the_answer_and_the_state_of_the_first() {
     let gate = Gate::new([greeter()]);
@@ -90,6 +91,7 @@ async fn the_second_round_has_the_answer_and_the_state_of_the_first() {
     assert_eq!((code, text.as_str()), ("complete", r#"[{"type":"text","text":"Ada round-1"}]"#));
 }
 
+/// Requirements: ELIC-17, ELIC-22.
 #[tokio::test]
 async fn state_of_another_input_principal_time_or_server_is_refused_with_one_answer() {
     let gate = Gate::new([greeter()]);

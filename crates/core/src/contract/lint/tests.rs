@@ -28,6 +28,7 @@ fn a_good_definition_has_no_finding() {
     assert_eq!(findings(|_| {}), []);
 }
 
+/// Requirements: ELIC-34.
 #[test]
 fn identity_and_credentials_in_arguments_are_errors_in_any_spelling_and_depth() {
     for name in ["tenant_id", "tenantId", "TENANT-ID", "is_admin", "approved", "on_behalf_of", "unit_price"] {
