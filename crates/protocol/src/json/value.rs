@@ -108,14 +108,15 @@ impl Document {
     /// The whole value.
     #[must_use]
     pub fn root(&self) -> Value<'_> {
-        Value { document: self, at: 0 }
+        self.at(0)
     }
 
     /// The value at a position that [`Value::position`] gave for this document. A position of another
     /// document gives `null` or an unrelated value, never a panic.
     #[must_use]
+    #[inline]
     pub fn at(&self, position: u32) -> Value<'_> {
-        Value { document: self, at: position }
+        Value { document: self, at: position, node: self.node(position) }
     }
 
     /// The text, as it was given.
@@ -136,6 +137,7 @@ impl Document {
         self.nodes.is_empty()
     }
 
+    #[inline]
     fn node(&self, at: u32) -> Node {
         self.nodes.get(at as usize).copied().unwrap_or(Node::NULL)
     }
@@ -165,30 +167,35 @@ pub enum Kind {
     Object,
 }
 
-/// A value in a [`Document`]. Copying it copies a pointer and a position.
+/// A value in a [`Document`]. Copying it copies a pointer, a position and what the index says there.
 #[derive(Clone, Copy)]
 pub struct Value<'d> {
     document: &'d Document,
+    /// The entry of the index at `at`, looked up once.
+    node: Node,
     at: u32,
 }
 
 impl<'d> Value<'d> {
     /// The document that this value is part of.
+    #[inline]
     #[must_use]
     pub fn document(self) -> &'d Document {
         self.document
     }
 
     /// The position of this value in its document; unique there, and stable.
+    #[inline]
     #[must_use]
     pub fn position(self) -> u32 {
         self.at
     }
 
     /// The kind of the value.
+    #[inline]
     #[must_use]
     pub fn kind(self) -> Kind {
-        match self.node().tag {
+        match self.node.tag {
             Tag::Null => Kind::Null,
             Tag::False | Tag::True => Kind::Boolean,
             Tag::Number => Kind::Number,
@@ -199,28 +206,32 @@ impl<'d> Value<'d> {
     }
 
     /// The text of the value, byte for byte as received.
+    #[inline]
     #[must_use]
     pub fn raw(self) -> &'d str {
-        let node = self.node();
+        let node = self.node;
         self.document.text.get(node.start as usize..node.end as usize).unwrap_or("null")
     }
 
     /// The byte at which the value starts in its document.
+    #[inline]
     #[must_use]
     pub fn offset(self) -> usize {
-        self.node().start as usize
+        self.node.start as usize
     }
 
     /// True for `null`.
+    #[inline]
     #[must_use]
     pub fn is_null(self) -> bool {
-        self.node().tag == Tag::Null
+        self.node.tag == Tag::Null
     }
 
     /// The boolean, or nothing if it is none.
+    #[inline]
     #[must_use]
     pub fn as_bool(self) -> Option<bool> {
-        match self.node().tag {
+        match self.node.tag {
             Tag::True => Some(true),
             Tag::False => Some(false),
             _ => None,
@@ -228,19 +239,38 @@ impl<'d> Value<'d> {
     }
 
     /// The string with escapes resolved, or nothing if it is none. Borrows when there is no escape.
+    #[inline]
     #[must_use]
     pub fn as_str(self) -> Option<Cow<'d, str>> {
-        match self.node().tag {
-            Tag::String => Some(Cow::Borrowed(unquoted(self.raw()))),
+        match self.node.tag {
+            Tag::String => {
+                let quoted = self.node.start as usize + 1..(self.node.end as usize).saturating_sub(1);
+                Some(Cow::Borrowed(self.document.text.get(quoted).unwrap_or_default()))
+            }
             Tag::EscapedString => Some(decode_string(self.raw())),
             _ => None,
         }
     }
 
+    /// The bytes of a string that was written without escapes; nothing for every other value. For
+    /// readers who compare many short strings.
+    #[inline]
+    #[must_use]
+    pub fn plain_bytes(self) -> Option<&'d [u8]> {
+        (self.node.tag == Tag::String).then(|| self.inner())
+    }
+
+    /// The number of bytes of the value's text, without looking at the text.
+    #[inline]
+    #[must_use]
+    pub fn raw_len(self) -> usize {
+        (self.node.end - self.node.start) as usize
+    }
+
     /// The number as an exact decimal, or nothing if it is none.
     #[must_use]
     pub fn as_number(self) -> Option<Decimal<'d>> {
-        (self.node().tag == Tag::Number).then(|| Decimal::of_valid(self.raw()))
+        (self.node.tag == Tag::Number).then(|| Decimal::of_valid(self.raw()))
     }
 
     /// The number as `i64`, if it is a whole number in that range (`5.0` and `5e0` are).
@@ -256,28 +286,32 @@ impl<'d> Value<'d> {
     }
 
     /// Items of an array or members of an object; zero for everything else.
+    #[inline]
     #[must_use]
     pub fn len(self) -> usize {
-        self.node().count as usize
+        self.node.count as usize
     }
 
     /// True when [`Value::len`] is zero.
+    #[inline]
     #[must_use]
     pub fn is_empty(self) -> bool {
         self.len() == 0
     }
 
     /// The items of an array; none for everything else.
+    #[inline]
     #[must_use]
     pub fn items(self) -> Items<'d> {
-        let left = if self.node().tag == Tag::Array { self.node().count } else { 0 };
+        let left = if self.node.tag == Tag::Array { self.node.count } else { 0 };
         Items { document: self.document, at: self.at + 1, left }
     }
 
     /// The members of an object in the order of the text; none for everything else.
+    #[inline]
     #[must_use]
     pub fn members(self) -> Members<'d> {
-        let left = if self.node().tag == Tag::Object { self.node().count } else { 0 };
+        let left = if self.node.tag == Tag::Object { self.node.count } else { 0 };
         Members { document: self.document, at: self.at + 1, left }
     }
 
@@ -290,8 +324,8 @@ impl<'d> Value<'d> {
     /// True when this is a string equal to `text`; does not allocate when there is no escape.
     #[must_use]
     pub fn is_str(self, text: &str) -> bool {
-        match self.node().tag {
-            Tag::String => unquoted(self.raw()) == text,
+        match self.node.tag {
+            Tag::String => self.inner() == text.as_bytes(),
             Tag::EscapedString => decode_string(self.raw()) == text,
             _ => false,
         }
@@ -303,8 +337,10 @@ impl<'d> Value<'d> {
         names.into_iter().try_fold(self, Value::get)
     }
 
-    fn node(self) -> Node {
-        self.document.node(self.at)
+    /// The bytes between the quotes of a string; escapes are not resolved.
+    fn inner(self) -> &'d [u8] {
+        let quoted = self.node.start as usize + 1..(self.node.end as usize).saturating_sub(1);
+        self.document.text.as_bytes().get(quoted).unwrap_or_default()
     }
 }
 
@@ -326,10 +362,11 @@ pub struct Items<'d> {
 impl<'d> Iterator for Items<'d> {
     type Item = Value<'d>;
 
+    #[inline]
     fn next(&mut self) -> Option<Self::Item> {
         self.left = self.left.checked_sub(1)?;
-        let value = Value { document: self.document, at: self.at };
-        self.at = value.node().next;
+        let value = self.document.at(self.at);
+        self.at = value.node.next;
         Some(value)
     }
 
@@ -351,11 +388,12 @@ pub struct Members<'d> {
 impl<'d> Iterator for Members<'d> {
     type Item = (Value<'d>, Value<'d>);
 
+    #[inline]
     fn next(&mut self) -> Option<Self::Item> {
         self.left = self.left.checked_sub(1)?;
-        let name = Value { document: self.document, at: self.at };
-        let value = Value { document: self.document, at: self.at + 1 };
-        self.at = value.node().next;
+        let name = self.document.at(self.at);
+        let value = self.document.at(self.at + 1);
+        self.at = value.node.next;
         Some((name, value))
     }
 
