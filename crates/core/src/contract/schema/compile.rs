@@ -11,7 +11,7 @@ use callgate_protocol::json::{Document, Limits, ParseErrorKind, Value};
 
 use super::evaluate::Run;
 use super::pattern::Pattern;
-use super::program::{Node, NodeId, Op, Program, Rule, Span};
+use super::program::{Node, NodeId, Op, Origin, Part, Program, Rule, Span, Types};
 use super::resource::Resources;
 use super::source::{META_COUNT, Place, Sources};
 use super::{Dialect, Finding, Formats, Note, Schema, SchemaError, SchemaLimits, graph};
@@ -172,7 +172,9 @@ impl<'s> Compiler<'s> {
         let value = self.sources.value(place);
         self.charge(1)?;
         if let Some(verdict) = value.as_bool() {
-            self.node_mut(id).rule = if verdict { Rule::Anything } else { Rule::Nothing };
+            let node = self.node_mut(id);
+            (node.rule, node.types) =
+                if verdict { (Rule::Anything, Types::ALL) } else { (Rule::Nothing, Types(0)) };
             return Ok(());
         }
         if value.kind() != callgate_protocol::json::Kind::Object {
@@ -200,15 +202,20 @@ impl<'s> Compiler<'s> {
         let (array, object) = (push(parts.array), push(parts.object));
         let node = self.node_mut(parts.node);
         node.types = parts.types;
-        (node.any, node.number, node.string, node.array, node.object) = (any, number, string, array, object);
-        let empty = [any, number, string, array, object].iter().all(|span| span.start == span.end);
-        if empty && node.types == super::program::Types::ALL {
+        node.any = any;
+        // In the order of `Kind`: null, boolean, number, string, array, object.
+        node.by_kind = [Span::default(), Span::default(), number, string, array, object];
+        if node.is_empty() && node.types == Types::ALL {
             node.rule = Rule::Anything;
         }
     }
 
     /// The subschema at a place that discovery or a reference has found, made if it is new.
     fn node_at(&mut self, place: Place, resource: u32) -> Result<NodeId, Stop> {
+        self.node_from(place, resource, Origin { parent: None, keyword: 0, part: Part::Whole })
+    }
+
+    fn node_from(&mut self, place: Place, resource: u32, origin: Origin) -> Result<NodeId, Stop> {
         let document = self.sources.document(place.document);
         let Some(positions) = self.index.get_mut(usize::from(place.document)) else { return Err(Stop) };
         if positions.is_empty() {
@@ -226,7 +233,7 @@ impl<'s> Compiler<'s> {
                 );
                 return Err(Stop);
             }
-            self.nodes.push(Node::new(place, resource));
+            self.nodes.push(Node::new(place, resource, origin));
             *slot = self.nodes.len() as NodeId;
         }
         Ok(*slot - 1)

@@ -9,9 +9,8 @@ use callgate_protocol::json::{Kind, Value};
 
 use super::equal::{equal, repeated};
 use super::program::{Edge, Node, NodeId, Op, Program, Rule, Span};
-use super::source::{Place, Sources};
-use super::violation::{self, Collected};
-use super::{OverBudget, SchemaLimits, Verdict};
+use super::source::{Place, Sources, pointer};
+use super::{OverBudget, SchemaLimits, Verdict, Violation, Violations, violation};
 
 mod array;
 mod choice;
@@ -31,6 +30,7 @@ pub(super) struct Budget {
 }
 
 impl Budget {
+    #[inline]
     pub(super) fn charge(&mut self, steps: u64) -> Result<(), OverBudget> {
         match self.work.checked_sub(steps) {
             Some(left) => {
@@ -42,10 +42,12 @@ impl Budget {
     }
 
     /// Pays for a scan over that many bytes.
+    #[inline]
     pub(super) fn charge_bytes(&mut self, bytes: usize) -> Result<(), OverBudget> {
         self.charge(bytes as u64 / 16)
     }
 
+    #[inline]
     pub(super) fn descend(&mut self) -> Result<(), OverBudget> {
         match self.depth.checked_sub(1) {
             Some(left) => {
@@ -56,6 +58,7 @@ impl Budget {
         }
     }
 
+    #[inline]
     pub(super) fn ascend(&mut self) {
         self.depth += 1;
     }
@@ -102,9 +105,19 @@ pub(super) struct Run<'p, 'v> {
     program: &'p Program,
     sources: &'p Sources,
     budget: Budget,
+    root: Value<'v>,
+    most_violations: usize,
+    /// What most evaluations never need, so that they do not pay for it.
+    cold: Option<Box<Cold>>,
+}
+
+/// What is remembered and collected.
+#[derive(Default)]
+struct Cold {
     memo: Memo,
     scopes: Scopes,
-    collected: Collected<'v>,
+    violations: Vec<Violation>,
+    truncated: bool,
 }
 
 impl<'p, 'v> Run<'p, 'v> {
@@ -118,9 +131,9 @@ impl<'p, 'v> Run<'p, 'v> {
             program,
             sources,
             budget: Budget { work: limits.evaluate_work, depth: limits.evaluate_depth },
-            memo: Memo::default(),
-            scopes: Scopes::default(),
-            collected: Collected::new(value, limits.violations),
+            root: value,
+            most_violations: limits.violations,
+            cold: None,
         }
     }
 
@@ -131,49 +144,61 @@ impl<'p, 'v> Run<'p, 'v> {
 
     /// The verdict of one subschema about the value.
     pub(super) fn accepts(mut self, node: NodeId) -> Result<bool, OverBudget> {
-        let value = self.collected.root();
+        let value = self.root;
         self.apply::<Quick>(node, value).map_err(|_| OverBudget)
     }
 
     pub(super) fn validate(mut self) -> Verdict {
-        let value = self.collected.root();
-        match self.apply::<Collect>(self.program.root, value) {
+        let value = self.root;
+        let verdict = self.apply::<Collect>(self.program.root, value);
+        match verdict {
             Ok(true) => Verdict::Valid,
-            Ok(false) | Err(Halt::Full) => Verdict::Invalid(self.collected.finish()),
+            Ok(false) | Err(Halt::Full) => {
+                let Cold { violations, truncated, .. } = *self.cold.unwrap_or_default();
+                Verdict::Invalid(Violations { list: violations, truncated })
+            }
             Err(Halt::OverBudget) => Verdict::OverBudget,
         }
     }
 
     /// Applies a subschema to a value.
+    #[inline]
     fn apply<M: Mode>(&mut self, id: NodeId, value: Value<'v>) -> Judged {
         self.budget.charge(1)?;
-        let program = self.program;
-        let node = program.node(id);
-        match node.rule {
-            Rule::Anything => return Ok(true),
-            Rule::Nothing => {
-                if M::COLLECT {
-                    self.report(node.place, "false", value, || {
-                        "nothing: no value is accepted here".to_owned()
-                    })?;
-                }
-                return Ok(false);
-            }
-            Rule::Operations => {}
-        }
+        let node = self.program.node(id);
         let kind = value.kind();
         if !node.types.accepts(kind, value) {
-            if M::COLLECT {
-                self.report(node.place, "type", value, || violation::types(node.types))?;
-            }
-            return Ok(false);
+            return self.refuse::<M>(node, value);
         }
-        let specific = node.of_kind(kind);
-        if specific.start == specific.end && node.any.start == node.any.end {
+        if !node.simple {
+            return self.apply_fully::<M>(id, node, kind, value);
+        }
+        let span = node.of_kind(kind);
+        match kind {
+            Kind::Array | Kind::Object => self.span::<M>(node, span, value),
+            _ => self.leaves::<M>(node, span, value),
+        }
+    }
+
+    /// The value has a type that the subschema does not accept.
+    #[cold]
+    fn refuse<M: Mode>(&mut self, node: &'p Node, value: Value<'v>) -> Judged {
+        if M::COLLECT {
+            if node.rule == Rule::Nothing {
+                self.report(node, "false", value, |out| out.push_str(violation::NOTHING))?;
+            } else {
+                self.report(node, "type", value, |out| violation::push_types(out, node.types))?;
+            }
+        }
+        Ok(false)
+    }
+
+    fn apply_fully<M: Mode>(&mut self, id: NodeId, node: &'p Node, kind: Kind, value: Value<'v>) -> Judged {
+        if node.rule == Rule::Anything {
             return Ok(true);
         }
         self.budget.descend()?;
-        let verdict = if node.memo || !program.anchors.is_empty() {
+        let verdict = if node.memo || !self.program.anchors.is_empty() {
             self.remembered::<M>(id, node, kind, value)
         } else {
             self.operations::<M>(node, kind, value)
@@ -184,26 +209,47 @@ impl<'p, 'v> Run<'p, 'v> {
 
     /// As [`Run::operations`], but asked only once for each subschema, value and scope.
     fn remembered<M: Mode>(&mut self, id: NodeId, node: &'p Node, kind: Kind, value: Value<'v>) -> Judged {
-        let before = self.scopes.enter(self.program, node.resource);
-        let question = Question {
-            node: id,
-            scope: self.scopes.current(),
-            position: value.position(),
-            collect: M::COLLECT,
-        };
-        let verdict = match self.memo.recall(&question, &mut self.budget)? {
+        let before = self.enter(node);
+        let question =
+            Question { node: id, scope: self.scope(), position: value.position(), collect: M::COLLECT };
+        let cold = self.cold.get_or_insert_default();
+        let known = if node.memo { cold.memo.recall(&question, &mut self.budget)? } else { None };
+        let verdict = match known {
             // The violations were reported when the question was asked first.
-            Some(verdict) if node.memo => Ok(verdict),
-            _ => {
+            Some(verdict) => verdict,
+            None => {
                 let verdict = self.operations::<M>(node, kind, value)?;
                 if node.memo {
-                    self.memo.remember(&question, verdict, &mut self.budget)?;
+                    let cold = self.cold.get_or_insert_default();
+                    cold.memo.remember(&question, verdict, &mut self.budget)?;
                 }
-                Ok(verdict)
+                verdict
             }
         };
-        self.scopes.leave(before);
-        verdict
+        self.leave(before);
+        Ok(verdict)
+    }
+
+    /// Enters the resource of a subschema; gives the scope to return to.
+    fn enter(&mut self, node: &Node) -> u32 {
+        if self.program.anchors.is_empty() {
+            return 0;
+        }
+        self.cold.get_or_insert_default().scopes.enter(self.program, node.resource)
+    }
+
+    fn leave(&mut self, before: u32) {
+        if let Some(cold) = &mut self.cold {
+            cold.scopes.leave(before);
+        }
+    }
+
+    fn scope(&self) -> u32 {
+        self.cold.as_ref().map_or(0, |cold| cold.scopes.current())
+    }
+
+    fn resolve(&self, anchor: u32, fallback: NodeId) -> NodeId {
+        self.cold.as_ref().and_then(|cold| cold.scopes.resolve(anchor)).unwrap_or(fallback)
     }
 
     fn operations<M: Mode>(&mut self, node: &'p Node, kind: Kind, value: Value<'v>) -> Judged {
@@ -211,13 +257,13 @@ impl<'p, 'v> Run<'p, 'v> {
         if !own && !M::COLLECT {
             return Ok(false);
         }
-        Ok(self.span::<M>(node, node.of_kind(kind), value)? && own)
+        let specific = self.span::<M>(node, node.of_kind(kind), value)?;
+        Ok(specific && own)
     }
 
     fn span<M: Mode>(&mut self, node: &'p Node, span: Span, value: Value<'v>) -> Judged {
-        let program = self.program;
         let mut valid = true;
-        for op in program.ops(span) {
+        for op in self.program.ops(span) {
             if !self.op::<M>(node, op, value)? {
                 if !M::COLLECT {
                     return Ok(false);
@@ -229,41 +275,78 @@ impl<'p, 'v> Run<'p, 'v> {
     }
 
     fn op<M: Mode>(&mut self, node: &'p Node, op: &'p Op, value: Value<'v>) -> Judged {
-        let valid = match op {
-            Op::Reference(target) => return self.apply::<M>(*target, value),
+        match op {
+            Op::Properties(properties) => self.properties::<M>(node, properties, value),
+            Op::Sequence(sequence) => self.sequence::<M>(node, sequence, value),
+            Op::Reference(target) => self.apply::<M>(*target, value),
             Op::DynamicReference { anchor, fallback } => {
-                let target = self.scopes.resolve(*anchor).unwrap_or(*fallback);
-                return self.apply::<M>(target, value);
+                self.apply::<M>(self.resolve(*anchor, *fallback), value)
             }
-            Op::AllOf(nodes) => return self.all_of::<M>(nodes, value),
-            Op::AnyOf(nodes) => return self.any_of::<M>(node, nodes, value),
-            Op::OneOf(nodes) => return self.one_of::<M>(node, nodes, value),
-            Op::If(condition) => return self.condition::<M>(condition, value),
-            Op::Sequence(sequence) => return self.sequence::<M>(node, sequence, value),
-            Op::Contains(contains) => return self.contains::<M>(node, contains, value),
-            Op::UnevaluatedItems(rest) => return self.unevaluated_items::<M>(node, *rest, value),
-            Op::Properties(properties) => return self.properties::<M>(node, properties, value),
-            Op::PropertyNames(names) => return self.property_names::<M>(node, *names, value),
-            Op::DependentRequired(lists) => return self.dependent_required::<M>(node, lists, value),
-            Op::DependentSchemas(schemas) => return self.dependent_schemas::<M>(schemas, value),
-            Op::UnevaluatedProperties(rest) => return self.unevaluated_properties::<M>(node, *rest, value),
-            Op::Not(refused) => !self.apply::<Quick>(*refused, value)?,
-            Op::Constant(place) => equal(self.sources.value(*place), value, &mut self.budget)?,
+            Op::AllOf(nodes) => self.all_of::<M>(nodes, value),
+            Op::AnyOf(nodes) => self.any_of::<M>(node, nodes, value),
+            Op::OneOf(nodes) => self.one_of::<M>(node, nodes, value),
+            Op::If(condition) => self.condition::<M>(condition, value),
+            Op::Contains(contains) => self.contains::<M>(node, contains, value),
+            Op::UnevaluatedItems(rest) => self.unevaluated_items::<M>(node, *rest, value),
+            Op::PropertyNames(names) => self.property_names::<M>(node, *names, value),
+            Op::DependentRequired(lists) => self.dependent_required::<M>(node, lists, value),
+            Op::DependentSchemas(schemas) => self.dependent_schemas::<M>(schemas, value),
+            Op::UnevaluatedProperties(rest) => self.unevaluated_properties::<M>(node, *rest, value),
+            Op::UniqueItems => self.unique_items::<M>(node, value),
+            Op::Not(refused) => {
+                let valid = !self.apply::<Quick>(*refused, value)?;
+                self.outcome::<M>(valid, node, op, value)
+            }
+            _ => {
+                let valid = self.leaf(op, value)?;
+                self.outcome::<M>(valid, node, op, value)
+            }
+        }
+    }
+
+    /// Operations of which none applies another subschema.
+    #[inline]
+    fn leaves<M: Mode>(&mut self, node: &'p Node, span: Span, value: Value<'v>) -> Judged {
+        let mut valid = true;
+        for op in self.program.ops(span) {
+            let fine = self.leaf(op, value)?;
+            if !self.outcome::<M>(fine, node, op, value)? {
+                if !M::COLLECT {
+                    return Ok(false);
+                }
+                valid = false;
+            }
+        }
+        Ok(valid)
+    }
+
+    /// Reports a failure of an operation that says all by itself.
+    #[inline]
+    fn outcome<M: Mode>(&mut self, valid: bool, node: &'p Node, op: &'p Op, value: Value<'v>) -> Judged {
+        if !valid && M::COLLECT {
+            let sources = self.sources;
+            self.report(node, violation::keyword(op), value, |out| {
+                violation::push_expected(out, op, sources)
+            })?;
+        }
+        Ok(valid)
+    }
+
+    fn leaf(&mut self, op: &'p Op, value: Value<'v>) -> Judged {
+        Ok(match op {
+            Op::Length(edge, bound) => self.length(*edge, *bound, value)?,
+            Op::Word(word) => value.is_str(word),
             Op::Words(words) => {
                 self.budget.charge(words.len() as u64)?;
-                let text = value.as_str();
-                text.is_some_and(|text| words.iter().any(|word| **word == *text))
+                match value.plain_bytes() {
+                    Some(text) => words.iter().any(|word| word.as_bytes() == text),
+                    None => words.iter().any(|word| value.is_str(word)),
+                }
             }
-            Op::Enumeration(places) => self.enumeration(places, value)?,
             Op::Compare(comparison, bound) => {
-                self.budget.charge_bytes(value.raw().len())?;
+                self.budget.charge_bytes(value.raw_len())?;
                 bound.admits(*comparison, value, self.sources)
             }
-            Op::MultipleOf(factor) => {
-                self.budget.charge(factor.cost(value.raw().len()))?;
-                factor.divides(value)
-            }
-            Op::Length(edge, bound) => self.length(*edge, *bound, value)?,
             Op::Pattern(pattern) => {
                 let text = value.as_str().unwrap_or_default();
                 self.budget.charge(pattern.cost(&text))?;
@@ -274,14 +357,16 @@ impl<'p, 'v> Run<'p, 'v> {
                 self.budget.charge(format.cost(&text))?;
                 format.accepts(&text)
             }
+            Op::Constant(place) => equal(self.sources.value(*place), value, &mut self.budget)?,
+            Op::Enumeration(places) => self.enumeration(places, value)?,
+            Op::MultipleOf(factor) => {
+                self.budget.charge(factor.cost(value.raw_len()))?;
+                factor.divides(value)
+            }
             Op::Items(edge, bound) | Op::Members(edge, bound) => within(*edge, *bound, value.len()),
-            Op::UniqueItems => return self.unique_items::<M>(node, value),
-        };
-        if !valid && M::COLLECT {
-            let sources = self.sources;
-            self.report(node.place, violation::keyword(op), value, || violation::expected(op, sources))?;
-        }
-        Ok(valid)
+            // `op` sends none of the others here.
+            _ => false,
+        })
     }
 
     fn enumeration(&mut self, places: &[Place], value: Value<'v>) -> Judged {
@@ -293,39 +378,58 @@ impl<'p, 'v> Run<'p, 'v> {
         Ok(false)
     }
 
-    /// A character is a Unicode code point, so it takes one to four bytes, or up to twelve escaped.
+    /// A character is a Unicode code point: one to four bytes, or up to twelve when escaped.
+    #[inline]
     fn length(&mut self, edge: Edge, bound: u64, value: Value<'v>) -> Judged {
-        let text = value.as_str().unwrap_or_default();
-        let bytes = text.len() as u64;
-        let (certain, refuted) = match edge {
-            Edge::Least => (bytes / 4 >= bound, bytes < bound),
-            Edge::Most => (bytes <= bound, bytes / 4 > bound),
-        };
-        if certain || refuted {
-            return Ok(certain);
+        // Escapes only make the text longer than what it says.
+        let most = value.raw_len().saturating_sub(2) as u64;
+        match edge {
+            Edge::Most if most <= bound => return Ok(true),
+            Edge::Least if most < bound => return Ok(false),
+            Edge::Least if most / 12 >= bound => return Ok(true),
+            _ => {}
         }
-        self.budget.charge_bytes(text.len())?;
+        self.budget.charge_bytes(value.raw_len())?;
+        let text = value.as_str().unwrap_or_default();
         Ok(within(edge, bound, text.chars().count()))
     }
 
     fn unique_items<M: Mode>(&mut self, node: &'p Node, value: Value<'v>) -> Judged {
         let Some(item) = repeated(value, &mut self.budget)? else { return Ok(true) };
         if M::COLLECT {
-            let expected = || "items that differ from each other".to_owned();
-            self.report(node.place, "uniqueItems", item, expected)?;
+            self.report(node, "uniqueItems", item, |out| out.push_str("items that differ from each other"))?;
         }
         Ok(false)
     }
 
-    /// Records a violation at the value.
+    /// Records a violation at the value, or ends the evaluation when there are enough.
+    #[cold]
     fn report(
         &mut self,
-        place: Place,
+        node: &Node,
         keyword: &'static str,
         value: Value<'v>,
-        expected: impl FnOnce() -> String,
+        expected: impl FnOnce(&mut String),
     ) -> Result<(), Halt> {
-        self.collected.add(self.sources, place, keyword, value, expected)
+        let cold = self.cold.get_or_insert_default();
+        if cold.violations.len() >= self.most_violations {
+            cold.truncated = true;
+            return Err(Halt::Full);
+        }
+        let mut violation = Violation {
+            pointer: pointer(self.root, value.position()),
+            keyword,
+            expected: String::with_capacity(48),
+            schema_pointer: String::with_capacity(48),
+        };
+        expected(&mut violation.expected);
+        self.program.push_pointer(node, self.sources, &mut violation.schema_pointer);
+        if keyword != "false" {
+            violation.schema_pointer.push('/');
+            violation.schema_pointer.push_str(keyword);
+        }
+        cold.violations.push(violation);
+        Ok(())
     }
 }
 

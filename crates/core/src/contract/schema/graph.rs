@@ -25,8 +25,10 @@ pub(super) fn analyse(nodes: &mut [Node], ops: &[Op], anchors: &[Vec<(u32, NodeI
     let graph = Graph { nodes, ops };
     let circles = graph.circles();
     let memo = graph.memo(anchors);
-    for (node, memo) in nodes.iter_mut().zip(memo) {
-        node.memo = memo;
+    let simple: Vec<bool> =
+        (0..).zip(&memo).map(|(id, memo)| !memo && anchors.is_empty() && graph.is_simple(id)).collect();
+    for ((node, memo), simple) in nodes.iter_mut().zip(memo).zip(simple) {
+        (node.memo, node.simple) = (memo, simple);
     }
     circles
 }
@@ -39,7 +41,7 @@ struct Graph<'g> {
 impl Graph<'_> {
     fn ops_of(&self, id: NodeId) -> impl Iterator<Item = &Op> {
         let node = self.nodes.get(id as usize);
-        let spans = node.map(|node| [node.any, node.number, node.string, node.array, node.object]);
+        let spans = node.map(|node| [node.any].into_iter().chain(node.by_kind));
         let slice = |span: Span| self.ops.get(span.start as usize..span.end as usize).unwrap_or_default();
         spans.into_iter().flatten().flat_map(slice)
     }
@@ -142,6 +144,21 @@ impl Graph<'_> {
             .collect()
     }
 
+    /// Whether all operations are of one kind of value and go no further than its own parts.
+    fn is_simple(&self, id: NodeId) -> bool {
+        self.nodes.get(id as usize).is_some_and(|node| node.any.start == node.any.end)
+            && self.ops_of(id).all(|op| {
+                !matches!(
+                    op,
+                    Op::Contains(_)
+                        | Op::UnevaluatedItems(_)
+                        | Op::PropertyNames(_)
+                        | Op::DependentSchemas(_)
+                        | Op::UnevaluatedProperties(_)
+                )
+            })
+    }
+
     /// Whether a value may meet one subschema on two ways that begin here.
     fn branches(&self, id: NodeId) -> bool {
         let (mut here, mut below) = (0, false);
@@ -189,6 +206,7 @@ fn edges(op: &Op, visit: &mut impl FnMut(NodeId, Way)) {
             visit(*node, Way::Below);
         }
         Op::Constant(_)
+        | Op::Word(_)
         | Op::Words(_)
         | Op::Enumeration(_)
         | Op::Compare(..)

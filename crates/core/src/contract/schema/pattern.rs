@@ -13,16 +13,28 @@ use super::SchemaLimits;
 
 mod class;
 mod parse;
+mod simple;
 
 pub(super) use parse::is_regular_expression;
+
+use simple::Simple;
 
 /// A compiled pattern.
 #[derive(Debug)]
 pub(super) struct Pattern {
     source: Box<str>,
-    engine: meta::Regex,
+    engine: Engine,
     /// Steps charged for each byte of text.
     weight: u64,
+}
+
+/// What runs a pattern.
+#[derive(Debug)]
+enum Engine {
+    /// A run of counted characters.
+    Simple(Simple),
+    /// Everything else.
+    Automaton(meta::Regex),
 }
 
 /// Why a pattern cannot be used.
@@ -49,6 +61,9 @@ impl Pattern {
             return Err(PatternError::TooLarge { what: "the bytes of its source" });
         }
         let expression = parse::parse(source, limits)?;
+        if let Some(simple) = Simple::of(&expression) {
+            return Ok(Self { source: source.into(), engine: Engine::Simple(simple), weight: 1 });
+        }
         let config = meta::Config::new()
             .which_captures(WhichCaptures::None)
             .nfa_size_limit(Some(limits.pattern_program_bytes))
@@ -60,7 +75,7 @@ impl Pattern {
             .build_from_hir(&expression)
             .map_err(|_| PatternError::TooLarge { what: "the memory of a compiled pattern" })?;
         let weight = 1 + (engine.memory_usage() / WEIGHT_BYTES) as u64;
-        Ok(Self { source: source.into(), engine, weight })
+        Ok(Self { source: source.into(), engine: Engine::Automaton(engine), weight })
     }
 
     /// Steps that [`Pattern::matches`] takes at most, in the currency of the budget.
@@ -70,12 +85,18 @@ impl Pattern {
 
     /// Steps that compiling took, in the currency of the budget.
     pub(super) fn steps_to_compile(&self) -> u64 {
-        (self.engine.memory_usage() / 64) as u64
+        match &self.engine {
+            Engine::Simple(_) => 0,
+            Engine::Automaton(engine) => (engine.memory_usage() / 64) as u64,
+        }
     }
 
     /// Whether the pattern is found anywhere in the text.
     pub(super) fn matches(&self, text: &str) -> bool {
-        self.engine.is_match(text)
+        match &self.engine {
+            Engine::Simple(simple) => simple.matches(text),
+            Engine::Automaton(engine) => engine.is_match(text),
+        }
     }
 
     /// The pattern as the schema has it.

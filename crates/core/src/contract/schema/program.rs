@@ -7,12 +7,12 @@
 use std::fmt;
 use std::sync::Arc;
 
-use callgate_protocol::json::{Kind, Value};
+use callgate_protocol::json::{Kind, Value, push_integer};
 
 use super::format::Format;
 use super::number::{Factor, is_integer};
 use super::pattern::Pattern;
-use super::source::Place;
+use super::source::{Place, Sources, push_token};
 
 /// The index of a subschema in its program.
 pub(super) type NodeId = u32;
@@ -28,6 +28,7 @@ pub(super) struct Program {
 }
 
 impl Program {
+    #[inline]
     pub(super) fn node(&self, id: NodeId) -> &Node {
         self.nodes.get(id as usize).unwrap_or(&Node::FALSE)
     }
@@ -37,6 +38,34 @@ impl Program {
         self.node(id).rule == Rule::Nothing
     }
 
+    /// The JSON pointer of a subschema in its document.
+    pub(super) fn push_pointer(&self, id: &Node, sources: &Sources, pointer: &mut String) {
+        let mut steps = Vec::new();
+        let mut node = id;
+        while let Some(parent) = node.origin.parent {
+            steps.push(node.origin);
+            node = self.node(parent);
+        }
+        pointer.push_str(&sources.pointer(node.place));
+        let document = sources.document(id.place.document);
+        let push_name = |pointer: &mut String, position: u32| {
+            pointer.push('/');
+            push_token(pointer, &document.at(position).as_str().unwrap_or_default());
+        };
+        for step in steps.into_iter().rev() {
+            push_name(pointer, step.keyword);
+            match step.part {
+                Part::Whole => {}
+                Part::Member(name) => push_name(pointer, name),
+                Part::Item(index) => {
+                    pointer.push('/');
+                    push_integer(pointer, index);
+                }
+            }
+        }
+    }
+
+    #[inline]
     pub(super) fn ops(&self, span: Span) -> &[Op] {
         self.ops.get(span.start as usize..span.end as usize).unwrap_or_default()
     }
@@ -74,14 +103,36 @@ pub(super) struct Node {
     pub(super) types: Types,
     /// Whether verdicts are remembered by position, because the same value may come here again.
     pub(super) memo: bool,
+    /// Whether only operations of the value's kind apply and nothing needs to be remembered.
+    pub(super) simple: bool,
     /// The schema resource that the subschema belongs to.
     pub(super) resource: u32,
     /// Operations for values of every kind.
     pub(super) any: Span,
-    pub(super) number: Span,
-    pub(super) string: Span,
-    pub(super) array: Span,
-    pub(super) object: Span,
+    /// Operations for values of one kind, by that kind.
+    pub(super) by_kind: [Span; 6],
+    /// Where in the schema the subschema was found.
+    pub(super) origin: Origin,
+}
+
+/// How a subschema was reached from the one around it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Origin {
+    pub(super) parent: Option<NodeId>,
+    /// The position of the keyword's name in the document.
+    pub(super) keyword: u32,
+    pub(super) part: Part,
+}
+
+/// Which part of a keyword's value a subschema is.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Part {
+    /// The value itself.
+    Whole,
+    /// An item, by its index.
+    Item(u32),
+    /// A member, by the position of its name in the document.
+    Member(u32),
 }
 
 impl Node {
@@ -91,27 +142,26 @@ impl Node {
         rule: Rule::Nothing,
         types: Types(0),
         memo: false,
+        simple: false,
         resource: 0,
         any: Span { start: 0, end: 0 },
-        number: Span { start: 0, end: 0 },
-        string: Span { start: 0, end: 0 },
-        array: Span { start: 0, end: 0 },
-        object: Span { start: 0, end: 0 },
+        by_kind: [Span { start: 0, end: 0 }; 6],
+        origin: Origin { parent: None, keyword: 0, part: Part::Whole },
     };
 
-    pub(super) fn new(place: Place, resource: u32) -> Self {
-        Self { place, resource, rule: Rule::Operations, types: Types::ALL, ..Self::FALSE }
+    pub(super) fn new(place: Place, resource: u32, origin: Origin) -> Self {
+        Self { place, resource, origin, rule: Rule::Operations, types: Types::ALL, ..Self::FALSE }
     }
 
     /// The operations that apply to values of that kind only.
+    #[inline]
     pub(super) fn of_kind(&self, kind: Kind) -> Span {
-        match kind {
-            Kind::Object => self.object,
-            Kind::String => self.string,
-            Kind::Array => self.array,
-            Kind::Number => self.number,
-            Kind::Null | Kind::Boolean => Span { start: 0, end: 0 },
-        }
+        self.by_kind.get(kind as usize).copied().unwrap_or_default()
+    }
+
+    /// Whether there is no operation at all.
+    pub(super) fn is_empty(&self) -> bool {
+        self.by_kind.iter().chain([&self.any]).all(|span| span.start == span.end)
     }
 }
 
@@ -131,17 +181,14 @@ impl Types {
     ];
     pub(super) const ALL: Self = Self(0x7F);
 
+    #[inline]
     pub(super) fn accepts(self, kind: Kind, value: Value<'_>) -> bool {
-        let bit = match kind {
-            Kind::Null => 1,
-            Kind::Boolean => 2,
-            Kind::String => 16,
-            Kind::Array => 32,
-            Kind::Object => 64,
-            Kind::Number if self.0 & 8 != 0 => return true,
-            Kind::Number => return self.0 & 4 != 0 && is_integer(value),
-        };
-        self.0 & bit != 0
+        /// The bit of each kind; an integer is a number that needs a closer look.
+        const BITS: [u8; 6] = [1, 2, 8, 16, 32, 64];
+        if self.0 & BITS.get(kind as usize).copied().unwrap_or_default() != 0 {
+            return true;
+        }
+        kind == Kind::Number && self.0 & 4 != 0 && is_integer(value)
     }
 }
 
@@ -182,6 +229,8 @@ pub(super) enum Op {
     Not(NodeId),
     If(Box<Condition>),
     Constant(Place),
+    /// A constant that is a string.
+    Word(Box<str>),
     /// An enumeration of strings only.
     Words(Box<[Box<str>]>),
     Enumeration(Box<[Place]>),
@@ -258,15 +307,17 @@ pub(super) const LINEAR_NAMES: usize = 12;
 
 impl Properties {
     /// The property of that name. `near` is where the search begins and where the next one should.
-    pub(super) fn find(&self, name: &str, near: &mut usize) -> Option<&Property> {
+    #[inline]
+    pub(super) fn find(&self, name: &[u8], near: &mut usize) -> Option<&Property> {
         let found = match self.names.get(*near) {
-            Some(property) if *property.name == *name => *near,
+            Some(property) if property.name.as_bytes() == name => *near,
             _ if self.names.len() <= LINEAR_NAMES => {
-                self.names.iter().position(|property| *property.name == *name)?
+                self.names.iter().position(|property| property.name.as_bytes() == name)?
             }
             _ => {
-                let by_name =
-                    |&at: &u32| self.names.get(at as usize).map(|property| &*property.name).cmp(&Some(name));
+                let by_name = |&at: &u32| {
+                    self.names.get(at as usize).map(|property| property.name.as_bytes()).cmp(&Some(name))
+                };
                 let at = self.sorted.binary_search_by(by_name).ok()?;
                 self.sorted.get(at).copied()? as usize
             }

@@ -3,11 +3,10 @@
 //! Messages are made from the schema alone. They must never hold a value or a part of one; member
 //! names appear only in pointers. The evaluator reports, the stages show.
 
-use callgate_protocol::json::{Kind, Value};
+use callgate_protocol::json::{Kind, Value, push_integer, push_string};
 
-use super::evaluate::Halt;
 use super::program::{Comparison, Edge, NodeId, Op, Program, Properties, Rule, Types};
-use super::source::{self, Place, Sources};
+use super::source::Sources;
 
 /// What an evaluation found.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,53 +42,8 @@ pub struct Violation {
     pub schema_pointer: String,
 }
 
-/// Violations being collected.
-pub(super) struct Collected<'v> {
-    root: Value<'v>,
-    bound: usize,
-    list: Vec<Violation>,
-    truncated: bool,
-}
-
-impl<'v> Collected<'v> {
-    pub(super) fn new(root: Value<'v>, bound: usize) -> Self {
-        Self { root, bound, list: Vec::new(), truncated: false }
-    }
-
-    pub(super) fn root(&self) -> Value<'v> {
-        self.root
-    }
-
-    /// Adds a violation, or ends the collection when there are enough.
-    pub(super) fn add(
-        &mut self,
-        sources: &Sources,
-        place: Place,
-        keyword: &'static str,
-        value: Value<'v>,
-        expected: impl FnOnce() -> String,
-    ) -> Result<(), Halt> {
-        if self.list.len() >= self.bound {
-            self.truncated = true;
-            return Err(Halt::Full);
-        }
-        let mut schema_pointer = sources.pointer(place);
-        if keyword != "false" {
-            schema_pointer.push('/');
-            schema_pointer.push_str(keyword);
-        }
-        let pointer = source::pointer(self.root, value.position());
-        let violation = Violation { pointer, keyword, expected: expected(), schema_pointer };
-        if !self.list.contains(&violation) {
-            self.list.push(violation);
-        }
-        Ok(())
-    }
-
-    pub(super) fn finish(self) -> Violations {
-        Violations { list: self.list, truncated: self.truncated }
-    }
-}
+/// What is said where nothing is accepted at all.
+pub(super) const NOTHING: &str = "nothing: no value is accepted here";
 
 /// What is said where every further part is refused.
 pub(super) const NOTHING_MORE: &str = "nothing here: the schema accepts no further part";
@@ -98,7 +52,7 @@ pub(super) const NOTHING_MORE: &str = "nothing here: the schema accepts no furth
 pub(super) fn keyword(op: &Op) -> &'static str {
     match op {
         Op::Not(_) => "not",
-        Op::Constant(_) => "const",
+        Op::Constant(_) | Op::Word(_) => "const",
         Op::Words(_) | Op::Enumeration(_) => "enum",
         Op::Compare(Comparison::AtLeast, _) => "minimum",
         Op::Compare(Comparison::AtMost, _) => "maximum",
@@ -131,73 +85,112 @@ pub(super) fn keyword(op: &Op) -> &'static str {
 }
 
 /// What an operation accepts.
-pub(super) fn expected(op: &Op, sources: &Sources) -> String {
-    let number = |place: Place| shortened(sources.value(place).raw()).to_owned();
+pub(super) fn push_expected(out: &mut String, op: &Op, sources: &Sources) {
     match op {
-        Op::Not(_) => "a value that the schema in `not` refuses".to_owned(),
-        Op::Constant(place) => format!("the value {}", literal(sources.value(*place))),
-        Op::Words(words) => one_of(words.iter().map(|word| quoted(word))),
-        Op::Enumeration(places) => one_of(places.iter().map(|place| literal(sources.value(*place)))),
-        Op::Compare(Comparison::AtLeast, bound) => format!("a number of at least {}", number(bound.place)),
-        Op::Compare(Comparison::AtMost, bound) => format!("a number of at most {}", number(bound.place)),
-        Op::Compare(Comparison::Above, bound) => format!("a number above {}", number(bound.place)),
-        Op::Compare(Comparison::Below, bound) => format!("a number below {}", number(bound.place)),
-        Op::MultipleOf(factor) => format!("a multiple of {}", number(factor.place)),
-        Op::Length(Edge::Least, bound) => format!("at least {}", counted(*bound, "character")),
-        Op::Length(Edge::Most, bound) => format!("at most {}", counted(*bound, "character")),
-        Op::Pattern(pattern) => format!("text that matches the pattern {}", shortened(pattern.source())),
-        Op::Format(format) => format.expected().to_owned(),
-        Op::Items(Edge::Least, bound) => format!("at least {}", counted(*bound, "item")),
-        Op::Items(Edge::Most, bound) => format!("at most {}", counted(*bound, "item")),
-        Op::Members(Edge::Least, bound) => format!("at least {}", counted(*bound, "member")),
-        Op::Members(Edge::Most, bound) => format!("at most {}", counted(*bound, "member")),
-        other => format!("a value that `{}` accepts", keyword(other)),
+        Op::Not(_) => out.push_str("a value that the schema in `not` refuses"),
+        Op::Constant(place) => push_values(out, 1, |out, _| push_literal(out, sources.value(*place))),
+        Op::Word(word) => push_values(out, 1, |out, _| push_quoted(out, word)),
+        Op::Words(words) => push_values(out, words.len(), |out, at| {
+            push_quoted(out, words.get(at).map(|word| &**word).unwrap_or_default());
+        }),
+        Op::Enumeration(places) => push_values(out, places.len(), |out, at| {
+            if let Some(place) = places.get(at) {
+                push_literal(out, sources.value(*place));
+            }
+        }),
+        Op::Compare(comparison, bound) => {
+            out.push_str(match comparison {
+                Comparison::AtLeast => "a number of at least ",
+                Comparison::AtMost => "a number of at most ",
+                Comparison::Above => "a number above ",
+                Comparison::Below => "a number below ",
+            });
+            out.push_str(shortened(sources.value(bound.place).raw()));
+        }
+        Op::MultipleOf(factor) => {
+            out.push_str("a multiple of ");
+            out.push_str(shortened(sources.value(factor.place).raw()));
+        }
+        Op::Length(edge, bound) => push_count(out, *edge, *bound, " character"),
+        Op::Items(edge, bound) => push_count(out, *edge, *bound, " item"),
+        Op::Members(edge, bound) => push_count(out, *edge, *bound, " member"),
+        Op::Pattern(pattern) => {
+            out.push_str("text that matches the pattern ");
+            out.push_str(shortened(pattern.source()));
+        }
+        Op::Format(format) => out.push_str(format.expected()),
+        other => {
+            out.push_str("a value that `");
+            out.push_str(keyword(other));
+            out.push_str("` accepts");
+        }
     }
 }
 
 /// "an integer", "a string or null".
-pub(super) fn types(types: Types) -> String {
-    let article = |name: &str| match name {
-        "null" => "null".to_owned(),
-        "integer" | "array" | "object" => format!("an {name}"),
-        _ => format!("a {name}"),
-    };
+pub(super) fn push_types(out: &mut String, types: Types) {
     let names = Types::NAMES.iter().rev().filter(|(_, bit)| types.0 & bit != 0);
-    join(names.map(|(name, _)| article(name)))
+    let left = types.0.count_ones();
+    for ((name, _), left) in names.zip((0..left).rev()) {
+        out.push_str(match *name {
+            "null" => "",
+            "integer" | "array" | "object" => "an ",
+            _ => "a ",
+        });
+        out.push_str(name);
+        out.push_str(match left {
+            0 => "",
+            1 => " or ",
+            _ => ", ",
+        });
+    }
 }
 
 /// A member that is missing.
-pub(super) fn member(name: &str) -> String {
-    format!("the member {}", quoted(name))
+pub(super) fn push_member(out: &mut String, name: &str) {
+    out.push_str("the member ");
+    push_quoted(out, name);
 }
 
 /// The members that an object may have.
-pub(super) fn only_members(properties: &Properties) -> String {
-    let mut declared = properties.names.iter().filter(|property| property.schema.is_some()).peekable();
-    if declared.peek().is_none() || !properties.patterns.is_empty() {
-        return NOTHING_MORE.to_owned();
+pub(super) fn push_only_members(out: &mut String, properties: &Properties) {
+    let declared = properties.names.iter().filter(|property| property.schema.is_some());
+    let count = declared.clone().count();
+    if count == 0 || !properties.patterns.is_empty() {
+        out.push_str(NOTHING_MORE);
+        return;
     }
-    let names = one_of(declared.map(|property| quoted(&property.name)));
-    format!("no other member than {}", names.strip_prefix("one of ").unwrap_or(&names))
+    out.push_str("no other members than ");
+    for (at, property) in declared.take(LISTED).enumerate() {
+        if at > 0 {
+            out.push_str(", ");
+        }
+        push_quoted(out, &property.name);
+    }
+    push_more(out, count);
 }
 
 /// What each of the alternatives accepts.
-pub(super) fn alternatives(nodes: &[NodeId], program: &Program, sources: &Sources) -> String {
+pub(super) fn push_alternatives(out: &mut String, nodes: &[NodeId], program: &Program, sources: &Sources) {
     let mut texts: Vec<String> = Vec::new();
     for node in nodes.iter().take(LISTED) {
-        let text = describe(*node, program, sources);
+        let mut text = String::new();
+        push_description(&mut text, *node, program, sources);
         if !texts.contains(&text) {
             texts.push(text);
         }
     }
-    if nodes.len() > LISTED {
-        texts.push(format!("one of {} other alternatives", nodes.len() - LISTED));
-    }
-    join(texts.into_iter())
+    out.push_str(&texts.join(", or "));
+    push_more(out, nodes.len());
+}
+
+/// Whether an operation lists the values it accepts.
+pub(super) fn is_choice_of_values(op: &Op) -> bool {
+    matches!(op, Op::Constant(_) | Op::Word(_) | Op::Words(_) | Op::Enumeration(_))
 }
 
 /// What a subschema accepts, in a few words.
-pub(super) fn describe(node: NodeId, program: &Program, sources: &Sources) -> String {
+pub(super) fn push_description(out: &mut String, node: NodeId, program: &Program, sources: &Sources) {
     let mut node = program.node(node);
     for _ in 0..LISTED {
         match program.ops(node.any) {
@@ -206,87 +199,97 @@ pub(super) fn describe(node: NodeId, program: &Program, sources: &Sources) -> St
         }
     }
     match node.rule {
-        Rule::Anything => return "anything".to_owned(),
-        Rule::Nothing => return "nothing".to_owned(),
+        Rule::Anything => return out.push_str("anything"),
+        Rule::Nothing => return out.push_str("nothing"),
         Rule::Operations => {}
     }
-    if let Some(op) = program
-        .ops(node.any)
-        .iter()
-        .find(|op| matches!(op, Op::Constant(_) | Op::Words(_) | Op::Enumeration(_)))
-    {
-        return expected(op, sources);
+    if let Some(op) = program.ops(node.any).iter().find(|op| is_choice_of_values(op)) {
+        return push_expected(out, op, sources);
     }
-    if node.types == Types::ALL {
-        let names = program.ops(node.string).iter().map(|op| expected(op, sources));
-        let described = join(names.take(2));
-        return if described.is_empty() { "a value of another form".to_owned() } else { described };
-    }
-    let required = program.ops(node.object).iter().find_map(|op| match op {
+    let objects = program.ops(node.of_kind(Kind::Object)).iter().find_map(|op| match op {
         Op::Properties(properties) if properties.required > 0 => Some(properties),
         _ => None,
     });
-    match required {
-        Some(properties) if node.types == Types(64) => {
-            let names = properties.names.iter().filter(|property| property.required).take(LISTED);
-            format!(
-                "an object with {}",
-                names.map(|property| quoted(&property.name)).collect::<Vec<_>>().join(", ")
-            )
+    let strings = program.ops(node.of_kind(Kind::String));
+    match (objects, strings) {
+        (Some(properties), _) if node.types == Types(64) => {
+            out.push_str("an object with ");
+            let required = properties.names.iter().filter(|property| property.required);
+            for (at, property) in required.take(LISTED).enumerate() {
+                if at > 0 {
+                    out.push_str(", ");
+                }
+                push_quoted(out, &property.name);
+            }
+            push_more(out, properties.required);
         }
-        _ => types(node.types),
+        (_, [op, ..]) if matches!(node.types, Types::ALL | Types(16)) => push_expected(out, op, sources),
+        _ if node.types == Types::ALL => out.push_str("a value of another form"),
+        _ => push_types(out, node.types),
     }
 }
 
 /// How many values or alternatives a message lists.
 const LISTED: usize = 12;
 
-/// How many characters of a text of the schema a message shows.
+/// How many bytes of a text of the schema a message shows, about.
 const SHOWN: usize = 80;
 
-fn one_of(mut values: impl Iterator<Item = String>) -> String {
-    let listed: Vec<String> = values.by_ref().take(LISTED).collect();
-    let more = values.count();
-    if more > 0 {
-        return format!("one of {} and {more} more", listed.join(", "));
+fn push_values(out: &mut String, count: usize, push: impl Fn(&mut String, usize)) {
+    out.push_str(match count {
+        0 => "nothing",
+        1 => "the value ",
+        _ => "one of ",
+    });
+    for at in 0..count.min(LISTED) {
+        if at > 0 {
+            out.push_str(", ");
+        }
+        push(out, at);
     }
-    match listed.as_slice() {
-        [] => "nothing".to_owned(),
-        [only] => format!("the value {only}"),
-        several => format!("one of {}", several.join(", ")),
+    push_more(out, count);
+}
+
+/// Says how many are not listed.
+fn push_more(out: &mut String, count: usize) {
+    if let Some(more) = count.checked_sub(LISTED).filter(|more| *more > 0) {
+        out.push_str(" and ");
+        push_integer(out, more);
+        out.push_str(" more");
     }
 }
 
-fn join(texts: impl Iterator<Item = String>) -> String {
-    let texts: Vec<String> = texts.collect();
-    match texts.split_last() {
-        Some((last, rest)) if !rest.is_empty() => format!("{} or {last}", rest.join(", ")),
-        Some((last, _)) => last.clone(),
-        None => String::new(),
+fn push_count(out: &mut String, edge: Edge, bound: u64, noun: &str) {
+    out.push_str(match edge {
+        Edge::Least => "at least ",
+        Edge::Most => "at most ",
+    });
+    push_integer(out, bound);
+    out.push_str(noun);
+    if bound != 1 {
+        out.push('s');
     }
-}
-
-fn counted(count: u64, noun: &str) -> String {
-    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
 /// A value of the schema, short.
-fn literal(value: Value<'_>) -> String {
+fn push_literal(out: &mut String, value: Value<'_>) {
     match value.kind() {
-        Kind::Array if !value.is_empty() => "an array given in the schema".to_owned(),
-        Kind::Object if !value.is_empty() => "an object given in the schema".to_owned(),
-        Kind::String => quoted(&value.as_str().unwrap_or_default()),
-        _ => shortened(value.raw()).to_owned(),
+        Kind::Array if !value.is_empty() => out.push_str("an array given in the schema"),
+        Kind::Object if !value.is_empty() => out.push_str("an object given in the schema"),
+        Kind::String => push_quoted(out, &value.as_str().unwrap_or_default()),
+        _ => out.push_str(shortened(value.raw())),
     }
 }
 
-fn quoted(text: &str) -> String {
-    format!("{:?}", shortened(text))
+/// A text of the schema in quotes, short.
+pub(super) fn push_quoted(out: &mut String, text: &str) {
+    push_string(out, shortened(text));
 }
 
 fn shortened(text: &str) -> &str {
-    match text.char_indices().nth(SHOWN) {
-        Some((end, _)) => text.get(..end).unwrap_or_default(),
-        None => text,
+    if text.len() <= SHOWN {
+        return text;
     }
+    let end = (0..=SHOWN).rev().find(|&end| text.is_char_boundary(end)).unwrap_or(0);
+    text.get(..end).unwrap_or_default()
 }

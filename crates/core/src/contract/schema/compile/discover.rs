@@ -7,6 +7,7 @@
 use callgate_protocol::json::{Kind, Value};
 
 use super::super::Dialect;
+use super::super::program::{Origin, Part};
 use super::super::source::Place;
 use super::super::uri::{resolve, split_fragment};
 use super::{Compiler, Stop, at};
@@ -57,15 +58,15 @@ impl Compiler<'_> {
             Some(resource) => resource,
             None => self.root_resource(root, dialect)?,
         };
-        let mut left = vec![(root, resource)];
-        while let Some((place, outer)) = left.pop() {
+        let mut left = vec![(root, resource, Origin { parent: None, keyword: 0, part: Part::Whole })];
+        while let Some((place, outer, origin)) = left.pop() {
             if self.known_node(place).is_some() {
                 continue;
             }
             let value = self.sources.value(place);
             self.charge(1 + value.len() as u64)?;
             let resource = self.identify(place, value, outer)?;
-            self.node_at(place, resource)?;
+            let node = self.node_from(place, resource, origin)?;
             let dialect = self.resources.get(resource).dialect;
             // Draft-07: "all other properties in a "$ref" object MUST be ignored". Definitions beside
             // it are still found, because pointers lead there.
@@ -77,7 +78,10 @@ impl Compiler<'_> {
                 }
                 if let Some(holds) = holds(dialect, &keyword) {
                     self.charge(member.len() as u64)?;
-                    push_schemas(holds, place, member, resource, &mut left);
+                    let origin = Origin { parent: Some(node), keyword: name.position(), part: Part::Whole };
+                    push_schemas(holds, member, origin, |schema, origin| {
+                        left.push((at(place, schema), resource, origin));
+                    });
                 }
             }
         }
@@ -212,18 +216,21 @@ impl Compiler<'_> {
     }
 }
 
-fn push_schemas(holds: Holds, parent: Place, value: Value<'_>, resource: u32, left: &mut Vec<(Place, u32)>) {
-    let mut push = |schema: Value<'_>| left.push((at(parent, schema), resource));
+fn push_schemas<'v>(holds: Holds, value: Value<'v>, origin: Origin, mut push: impl FnMut(Value<'v>, Origin)) {
     match holds {
-        Holds::Schema => push(value),
-        Holds::SchemaOrList if value.kind() != Kind::Array => push(value),
-        Holds::List | Holds::SchemaOrList => value.items().for_each(push),
-        Holds::Map => value.members().for_each(|(_, schema)| push(schema)),
-        Holds::MapOrNames => {
-            value
-                .members()
-                .filter(|(_, part)| part.kind() != Kind::Array)
-                .for_each(|(_, schema)| push(schema));
+        Holds::Schema => push(value, origin),
+        Holds::SchemaOrList if value.kind() != Kind::Array => push(value, origin),
+        Holds::List | Holds::SchemaOrList => {
+            for (index, item) in (0..).zip(value.items()) {
+                push(item, Origin { part: Part::Item(index), ..origin });
+            }
+        }
+        Holds::Map | Holds::MapOrNames => {
+            for (name, schema) in value.members() {
+                if holds == Holds::Map || schema.kind() != Kind::Array {
+                    push(schema, Origin { part: Part::Member(name.position()), ..origin });
+                }
+            }
         }
     }
 }

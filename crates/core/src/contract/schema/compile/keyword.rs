@@ -81,7 +81,10 @@ impl<'s> Compiler<'s> {
             "$ref" => self.reference(parts, value)?,
             "$dynamicRef" if modern => self.dynamic_reference(parts, value)?,
             "type" => self.types(parts, value),
-            "const" => parts.any.push(Op::Constant(at(parts.place, value))),
+            "const" => parts.any.push(match value.as_str() {
+                Some(text) => Op::Word(text.into()),
+                None => Op::Constant(at(parts.place, value)),
+            }),
             "enum" => self.enumeration(parts, value)?,
             "allOf" | "anyOf" | "oneOf" => self.combination(parts, keyword, value)?,
             "not" => {

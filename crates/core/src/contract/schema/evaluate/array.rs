@@ -2,7 +2,7 @@
 //!
 //! The evaluator calls it.
 
-use callgate_protocol::json::Value;
+use callgate_protocol::json::{Value, push_integer};
 
 use super::super::program::{Contains, Node, Sequence};
 use super::{Judged, Mode, Quick, Run};
@@ -14,6 +14,7 @@ impl<'p, 'v> Run<'p, 'v> {
         sequence: &'p Sequence,
         value: Value<'v>,
     ) -> Judged {
+        self.budget.descend()?;
         let mut valid = true;
         let mut prefix = sequence.prefix.iter();
         for item in value.items() {
@@ -21,20 +22,24 @@ impl<'p, 'v> Run<'p, 'v> {
                 (Some(schema), _) => self.apply::<M>(*schema, item)?,
                 (None, Some(rest)) if M::COLLECT && self.program.refuses_all(rest) => {
                     let most = sequence.prefix.len();
-                    let expected = || format!("nothing: at most {most} items are accepted");
-                    self.report(node.place, sequence.rest_keyword, item, expected)?;
+                    let expected = |out: &mut String| {
+                        out.push_str("nothing here; the number of items is at most ");
+                        push_integer(out, most);
+                    };
+                    self.report(node, sequence.rest_keyword, item, expected)?;
                     false
                 }
                 (None, Some(rest)) => self.apply::<M>(rest, item)?,
                 (None, None) => break,
             };
             if !fine {
-                if !M::COLLECT {
-                    return Ok(false);
-                }
                 valid = false;
+                if !M::COLLECT {
+                    break;
+                }
             }
         }
+        self.budget.ascend();
         Ok(valid)
     }
 
@@ -61,14 +66,21 @@ impl<'p, 'v> Run<'p, 'v> {
         let many = contains.most.is_some_and(|most| found > most);
         if M::COLLECT && few {
             let keyword = if contains.least == 1 { "contains" } else { "minContains" };
-            let expected =
-                || format!("at least {} items that the schema in `contains` accepts", contains.least);
-            self.report(node.place, keyword, value, expected)?;
+            let expected = |out: &mut String| {
+                out.push_str("at least ");
+                push_integer(out, contains.least);
+                out.push_str(" items that the schema in `contains` accepts");
+            };
+            self.report(node, keyword, value, expected)?;
         }
         if M::COLLECT && many {
             let most = contains.most.unwrap_or_default();
-            let expected = || format!("at most {most} items that the schema in `contains` accepts");
-            self.report(node.place, "maxContains", value, expected)?;
+            let expected = |out: &mut String| {
+                out.push_str("at most ");
+                push_integer(out, most);
+                out.push_str(" items that the schema in `contains` accepts");
+            };
+            self.report(node, "maxContains", value, expected)?;
         }
         Ok(!few && !many)
     }

@@ -63,11 +63,8 @@ impl<'p, 'v> Run<'p, 'v> {
             match matching {
                 0 => self.explain(node, "oneOf", nodes, value)?,
                 1 => {}
-                _ => self.report(node.place, "oneOf", value, || {
-                    format!(
-                        "a value that exactly one of the {} alternatives accepts; several do",
-                        nodes.len()
-                    )
+                _ => self.report(node, "oneOf", value, |out| {
+                    out.push_str("a value that exactly one of the alternatives accepts; several do");
                 })?,
             }
         }
@@ -109,7 +106,7 @@ impl<'p, 'v> Run<'p, 'v> {
             return self.apply::<Collect>(meant, value).map(|_| ());
         }
         let (program, sources) = (self.program, self.sources);
-        self.report(node.place, keyword, value, || violation::alternatives(nodes, program, sources))
+        self.report(node, keyword, value, |out| violation::push_alternatives(out, nodes, program, sources))
     }
 
     /// Whether the alternative is about values like this one: of its type, and with the constants
@@ -133,7 +130,7 @@ impl<'p, 'v> Run<'p, 'v> {
         if kind != Kind::Object {
             return Ok(true);
         }
-        for op in program.ops(node.object) {
+        for op in program.ops(node.of_kind(Kind::Object)) {
             let Op::Properties(properties) = op else { continue };
             for property in &properties.names {
                 let Some(schema) = property.schema else { continue };

@@ -15,49 +15,74 @@ impl<'p, 'v> Run<'p, 'v> {
         properties: &'p Properties,
         value: Value<'v>,
     ) -> Judged {
+        self.budget.descend()?;
+        self.budget.charge(value.len() as u64)?;
         let mut valid = true;
         let mut required = 0;
         let mut near = 0;
         for (name, member) in value.members() {
-            self.budget.charge(1)?;
-            let text = name.as_str().unwrap_or_default();
-            let mut known = false;
-            let mut fine = true;
-            if let Some(property) = properties.find(&text, &mut near) {
+            let property = match name.plain_bytes() {
+                Some(text) => properties.find(text, &mut near),
+                None => properties.find(name.as_str().unwrap_or_default().as_bytes(), &mut near),
+            };
+            let mut schema = None;
+            if let Some(property) = property {
                 // Names are unique in an object, so counting them is enough.
                 required += usize::from(property.required);
-                if let Some(schema) = property.schema {
-                    known = true;
-                    fine = self.apply::<M>(schema, member)?;
-                }
+                schema = property.schema;
             }
-            for (pattern, schema) in &properties.patterns {
-                if !fine && !M::COLLECT {
+            let fine = match schema {
+                Some(schema) if properties.patterns.is_empty() => self.apply::<M>(schema, member)?,
+                _ => self.other_member::<M>(node, properties, schema, name, member)?,
+            };
+            if !fine {
+                valid = false;
+                if !M::COLLECT {
                     break;
                 }
-                self.budget.charge(pattern.cost(&text))?;
-                if pattern.matches(&text) {
-                    known = true;
-                    fine &= self.apply::<M>(*schema, member)?;
-                }
-            }
-            if let (false, Some(schema)) = (known, properties.additional) {
-                fine &= self.additional::<M>(node, properties, schema, member)?;
-            }
-            if !fine {
-                if !M::COLLECT {
-                    return Ok(false);
-                }
-                valid = false;
             }
         }
-        if required == properties.required {
+        self.budget.ascend();
+        if required == properties.required || (!valid && !M::COLLECT) {
             return Ok(valid);
         }
         if M::COLLECT {
             self.report_missing(node, properties, value)?;
         }
         Ok(false)
+    }
+
+    /// A member that has no subschema by its name, or not only that.
+    fn other_member<M: Mode>(
+        &mut self,
+        node: &'p Node,
+        properties: &'p Properties,
+        schema: Option<NodeId>,
+        name: Value<'v>,
+        member: Value<'v>,
+    ) -> Judged {
+        let mut known = schema.is_some();
+        let mut valid = match schema {
+            Some(schema) => self.apply::<M>(schema, member)?,
+            None => true,
+        };
+        if !properties.patterns.is_empty() {
+            let text = name.as_str().unwrap_or_default();
+            for (pattern, schema) in &properties.patterns {
+                if !valid && !M::COLLECT {
+                    return Ok(false);
+                }
+                self.budget.charge(pattern.cost(&text))?;
+                if pattern.matches(&text) {
+                    known = true;
+                    valid &= self.apply::<M>(*schema, member)?;
+                }
+            }
+        }
+        match properties.additional {
+            Some(schema) if !known => self.additional::<M>(node, properties, schema, member),
+            _ => Ok(valid),
+        }
     }
 
     fn additional<M: Mode>(
@@ -71,8 +96,8 @@ impl<'p, 'v> Run<'p, 'v> {
             return self.apply::<M>(schema, member);
         }
         if M::COLLECT {
-            let expected = || violation::only_members(properties);
-            self.report(node.place, "additionalProperties", member, expected)?;
+            let expected = |out: &mut String| violation::push_only_members(out, properties);
+            self.report(node, "additionalProperties", member, expected)?;
         }
         Ok(false)
     }
@@ -86,8 +111,8 @@ impl<'p, 'v> Run<'p, 'v> {
         for property in properties.names.iter().filter(|property| property.required) {
             self.budget.charge(1 + value.len() as u64)?;
             if value.get(&property.name).is_none() {
-                let expected = || violation::member(&property.name);
-                self.report(node.place, "required", value, expected)?;
+                let expected = |out: &mut String| violation::push_member(out, &property.name);
+                self.report(node, "required", value, expected)?;
             }
         }
         Ok(())
@@ -106,9 +131,11 @@ impl<'p, 'v> Run<'p, 'v> {
                     return Ok(false);
                 }
                 let (program, sources) = (self.program, self.sources);
-                let expected =
-                    || format!("a member name that is {}", violation::describe(names, program, sources));
-                self.report(node.place, "propertyNames", name, expected)?;
+                let expected = |out: &mut String| {
+                    out.push_str("a member name that is ");
+                    violation::push_description(out, names, program, sources);
+                };
+                self.report(node, "propertyNames", name, expected)?;
                 valid = false;
             }
         }
@@ -135,8 +162,12 @@ impl<'p, 'v> Run<'p, 'v> {
                 if !M::COLLECT {
                     return Ok(false);
                 }
-                let expected = || format!("{} beside \"{name}\"", violation::member(other));
-                self.report(node.place, "dependentRequired", value, expected)?;
+                let expected = |out: &mut String| {
+                    violation::push_member(out, other);
+                    out.push_str(" beside ");
+                    violation::push_quoted(out, name);
+                };
+                self.report(node, "dependentRequired", value, expected)?;
                 valid = false;
             }
         }

@@ -80,7 +80,7 @@ impl<'p, 'v> Run<'p, 'v> {
             return self.apply::<M>(rest, part);
         }
         if M::COLLECT {
-            self.report(node.place, keyword, part, || violation::NOTHING_MORE.to_owned())?;
+            self.report(node, keyword, part, |out| out.push_str(violation::NOTHING_MORE))?;
         }
         Ok(false)
     }
@@ -98,15 +98,15 @@ impl<'p, 'v> Run<'p, 'v> {
         if marks.all || node.rule != Rule::Operations {
             return Ok(());
         }
-        let before = self.scopes.enter(self.program, node.resource);
-        let step = (id, self.scopes.current());
+        let before = self.enter(node);
+        let step = (id, self.scope());
         if !marks.walked.contains(&step) {
             marks.walked.push(step);
             self.budget.descend()?;
             self.walk_operations(node, value, marks, Whose::Others)?;
             self.budget.ascend();
         }
-        self.scopes.leave(before);
+        self.leave(before);
         Ok(())
     }
 
@@ -123,12 +123,12 @@ impl<'p, 'v> Run<'p, 'v> {
         }
         match value.kind() {
             Kind::Object => {
-                for op in program.ops(node.object) {
+                for op in program.ops(node.of_kind(Kind::Object)) {
                     self.walk_members(op, value, marks, whose)?;
                 }
             }
             Kind::Array => {
-                for op in program.ops(node.array) {
+                for op in program.ops(node.of_kind(Kind::Array)) {
                     self.walk_items(op, value, marks, whose)?;
                 }
             }
@@ -141,7 +141,7 @@ impl<'p, 'v> Run<'p, 'v> {
         match op {
             Op::Reference(target) => self.walk(*target, value, marks),
             Op::DynamicReference { anchor, fallback } => {
-                let target = self.scopes.resolve(*anchor).unwrap_or(*fallback);
+                let target = self.resolve(*anchor, *fallback);
                 self.walk(target, value, marks)
             }
             Op::AllOf(nodes) => nodes.iter().try_for_each(|node| self.walk(*node, value, marks)),
@@ -178,8 +178,9 @@ impl<'p, 'v> Run<'p, 'v> {
                 for (at, (name, _)) in value.members().enumerate() {
                     self.budget.charge(1)?;
                     let text = name.as_str().unwrap_or_default();
-                    let declared =
-                        properties.find(&text, &mut near).is_some_and(|property| property.schema.is_some());
+                    let declared = properties
+                        .find(text.as_bytes(), &mut near)
+                        .is_some_and(|property| property.schema.is_some());
                     let mut evaluated = declared;
                     for (pattern, _) in &properties.patterns {
                         if !evaluated {

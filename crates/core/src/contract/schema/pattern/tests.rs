@@ -1,3 +1,5 @@
+use proptest::prelude::{any, prop, prop_assert_eq, proptest};
+
 use super::{Pattern, PatternError, is_regular_expression};
 use crate::contract::schema::SchemaLimits;
 
@@ -108,6 +110,23 @@ fn large_patterns_are_refused_before_they_cost_memory() {
     let nested = |depth: usize| format!("{}{}", "(".repeat(depth), ")".repeat(depth));
     assert!(!large(&nested(limits.pattern_depth)));
     assert!(large(&nested(limits.pattern_depth + 1)));
+}
+
+proptest! {
+    #[test]
+    fn a_run_without_engine_accepts_what_the_engine_accepts(
+        steps in prop::collection::vec((0..6_usize, 0..4_u32, 0..4_u32), 0..5),
+        whole in any::<bool>(),
+        text in "[ab1-é読]{0,8}",
+    ) {
+        let sets = ["a", "[ab]", "[0-9]", "[^a]", "[é-鿿]", "-"];
+        let run: String = steps.iter().map(|(set, least, more)| format!("{}{{{least},{}}}", sets[*set], least + more)).collect();
+        let end = if whole { "$" } else { "" };
+        let ours = pattern(&format!("^{run}{end}"));
+        // An alternation is no run, so this one needs the engine.
+        let engine = pattern(&format!("^(?:{run}{end}|\\u{{10FFFF}})"));
+        prop_assert_eq!(ours.matches(&text), engine.matches(&text));
+    }
 }
 
 #[test]
