@@ -44,6 +44,16 @@ pub enum Elicited<T> {
     Cancelled,
 }
 
+impl<T> Elicited<T> {
+    /// What the person entered, if they agreed.
+    pub fn accepted(self) -> Option<T> {
+        match self {
+            Self::Accepted(value) => Some(value),
+            Self::Declined | Self::Cancelled => None,
+        }
+    }
+}
+
 impl<'c> Context<'c> {
     pub(crate) fn of_call(invocation: &'c Invocation<'c>) -> Self {
         Self(Source::Call(invocation))

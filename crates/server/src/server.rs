@@ -4,14 +4,33 @@
 //! is the part of the transports, which extend [`Server`] in their own files.
 
 use std::fmt;
+use std::io;
+use std::net::SocketAddr;
 use std::sync::{Arc, PoisonError};
 
 use callgate_core::snapshot::Tool as GateTool;
 
 use crate::builder::{BuildError, ServerBuilder, catalogue};
-use crate::endpoint::{Endpoint, Parts, Published};
+use crate::endpoint::{Endpoint, Parts, Published, RemoteCallers};
+use crate::http::{HttpOptions, HttpServer, HttpService};
 use crate::prompt::Prompt;
+use crate::shutdown::Shutdown;
 use crate::tool::Tool;
+
+/// Why a server was not served.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ServeError {
+    /// The address can be reached from other machines, and nothing tells callers apart.
+    #[error(
+        "{0} can be reached from other machines and no authenticator is configured; listen on a loopback \
+         address such as 127.0.0.1, or give `ServerBuilder::authenticate` what finds out who calls"
+    )]
+    Unauthenticated(SocketAddr),
+    /// The operating system refused.
+    #[error("the server could not listen: {0}")]
+    Io(#[from] io::Error),
+}
 
 /// A server, ready to be served.
 pub struct Server {
@@ -45,6 +64,42 @@ impl Server {
 
     pub(crate) fn new(endpoint: Endpoint) -> Self {
         Self { endpoint: Arc::new(endpoint) }
+    }
+
+    /// The server over HTTP as a tower service, for another HTTP server than ours.
+    #[must_use]
+    pub fn http_service(&self, options: HttpOptions, shutdown: Shutdown) -> HttpService {
+        HttpService::new(Arc::clone(&self.endpoint), options, shutdown)
+    }
+
+    /// Listens on an address; serving begins with [`HttpServer::run`].
+    ///
+    /// # Errors
+    /// The operating system refuses, or the address is not a loopback one and there is no authenticator.
+    pub async fn bind_http(
+        &self,
+        address: SocketAddr,
+        options: HttpOptions,
+        shutdown: Shutdown,
+    ) -> Result<HttpServer, ServeError> {
+        let is_local = address.ip().to_canonical().is_loopback();
+        if !is_local && self.endpoint.published().remote == RemoteCallers::Refused {
+            return Err(ServeError::Unauthenticated(address));
+        }
+        Ok(HttpServer::bind(address, self.http_service(options, shutdown)).await?)
+    }
+
+    /// Serves HTTP until the process is told to end.
+    ///
+    /// Not cancel safe: dropping it stops accepting, and leaves open connections to their own end.
+    ///
+    /// # Errors
+    /// As [`Server::bind_http`].
+    pub async fn serve_http(&self, address: SocketAddr) -> Result<(), ServeError> {
+        let server = self.bind_http(address, HttpOptions::default(), Shutdown::on_signal()?).await?;
+        tracing::info!("listening on http://{}/mcp", server.local_addr()?);
+        server.run().await;
+        Ok(())
     }
 
     /// A handle to the server, which stays valid while it is served.
@@ -135,6 +190,18 @@ impl Handle {
             parts.prompts.retain(|known| known.name() != name);
             Ok(parts)
         });
+    }
+
+    /// Whether a tool of that name is offered now.
+    #[must_use]
+    pub fn has_tool(&self, name: &str) -> bool {
+        self.endpoint.published().gate.catalogue.find(name).is_some()
+    }
+
+    /// Whether a prompt of that name is offered now.
+    #[must_use]
+    pub fn has_prompt(&self, name: &str) -> bool {
+        self.endpoint.published().prompt(name).is_some()
     }
 
     /// Tells those who watch a resource that it has changed.
