@@ -62,8 +62,14 @@ pub(super) fn add(builder: ServerBuilder) -> ServerBuilder {
             Tool::new("test_elicitation_sep1330_enums", read, choices)
                 .description("Asks with a form that has choices."),
         )
-        .tool(Tool::new("test_missing_capability", read, needs_sampling).description("Needs the client's model."))
-        .tool(Tool::new("test_streaming_elicitation", read, ask_name).description("Asks the person for a name."))
+        .tool(
+            Tool::new("test_missing_capability", read, needs_sampling)
+                .description("Needs the client's model."),
+        )
+        .tool(
+            Tool::new("test_streaming_elicitation", read, ask_name)
+                .description("Asks the person for a name."),
+        )
         .tool(
             Tool::new("test_input_required_result_elicitation", read, ask_name)
                 .description("Asks the person for a name."),

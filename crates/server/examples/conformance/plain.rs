@@ -16,14 +16,16 @@ use super::Running;
 
 /// A picture of one red pixel.
 pub(super) const PIXEL: &[u8] = &[
-    0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0x00, 0x00, 0x00, 0x0d, 0x49, 0x48, 0x44, 0x52, 0x00, 0x00, 0x00,
-    0x01, 0x00, 0x00, 0x00, 0x01, 0x08, 0x02, 0x00, 0x00, 0x00, 0x90, 0x77, 0x53, 0xde, 0x00, 0x00, 0x00, 0x0c, 0x49,
-    0x44, 0x41, 0x54, 0x08, 0xd7, 0x63, 0xf8, 0xcf, 0xc0, 0x00, 0x00, 0x00, 0x03, 0x00, 0x01, 0x5b, 0x1f, 0x60, 0x9b,
-    0x00, 0x00, 0x00, 0x00, 0x49, 0x45, 0x4e, 0x44, 0xae, 0x42, 0x60, 0x82,
+    0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0x00, 0x00, 0x00, 0x0d, 0x49, 0x48, 0x44, 0x52, 0x00,
+    0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x08, 0x02, 0x00, 0x00, 0x00, 0x90, 0x77, 0x53, 0xde, 0x00,
+    0x00, 0x00, 0x0c, 0x49, 0x44, 0x41, 0x54, 0x08, 0xd7, 0x63, 0xf8, 0xcf, 0xc0, 0x00, 0x00, 0x00, 0x03,
+    0x00, 0x01, 0x5b, 0x1f, 0x60, 0x9b, 0x00, 0x00, 0x00, 0x00, 0x49, 0x45, 0x4e, 0x44, 0xae, 0x42, 0x60,
+    0x82,
 ];
 
 /// One sample of silence.
-const SILENCE: &[u8] = b"RIFF\x26\0\0\0WAVEfmt \x10\0\0\0\x01\0\x01\0\x40\x1f\0\0\x80\x3e\0\0\x02\0\x10\0data\x02\0\0\0\0\0";
+const SILENCE: &[u8] =
+    b"RIFF\x26\0\0\0WAVEfmt \x10\0\0\0\x01\0\x01\0\x40\x1f\0\0\x80\x3e\0\0\x02\0\x10\0data\x02\0\0\0\0\0";
 
 /// The schema that must survive `tools/list` keyword by keyword.
 const SCHEMA_2020_12: &str = r##"{
@@ -100,7 +102,9 @@ pub(super) fn add(builder: ServerBuilder, running: &Running) -> ServerBuilder {
         .tool(Tool::new("test_simple_text", read, simple_text).description("Returns one text."))
         .tool(Tool::new("test_image_content", read, image).description("Returns one picture."))
         .tool(Tool::new("test_audio_content", read, audio).description("Returns one sound."))
-        .tool(Tool::new("test_embedded_resource", read, embedded).description("Returns an embedded resource."))
+        .tool(
+            Tool::new("test_embedded_resource", read, embedded).description("Returns an embedded resource."),
+        )
         .tool(
             Tool::new("test_multiple_content_types", read, mixed)
                 .description("Returns a text, a picture and a resource."),
@@ -108,7 +112,9 @@ pub(super) fn add(builder: ServerBuilder, running: &Running) -> ServerBuilder {
         .tool(Tool::new("test_tool_with_logging", read, logging).description("Sends three log messages."))
         .tool(Tool::new("test_logging_tool", read, logging).description("Sends three log messages."))
         .tool(Tool::new("test_error_handling", read, failing).description("Always fails."))
-        .tool(Tool::new("test_tool_with_progress", read, progress).description("Reports progress three times."))
+        .tool(
+            Tool::new("test_tool_with_progress", read, progress).description("Reports progress three times."),
+        )
         .tool(Tool::new("test_reconnection", read, reconnection).description("Takes a little while."))
         .tool(
             Tool::new("test_custom_header", read, custom_header)
@@ -171,11 +177,7 @@ struct Count {
     count: u64,
 }
 
-async fn cancelled_count(
-    cancelled: &Arc<AtomicU64>,
-    _: Context<'_>,
-    _: NoInput,
-) -> Result<Count, ToolError> {
+async fn cancelled_count(cancelled: &Arc<AtomicU64>, _: Context<'_>, _: NoInput) -> Result<Count, ToolError> {
     Ok(Count { count: cancelled.load(Ordering::Relaxed) })
 }
 
@@ -200,9 +202,9 @@ async fn embedded(_: Context<'_>, _: NoInput) -> Result<Block, ToolError> {
 }
 
 async fn mixed(_: Context<'_>, _: NoInput) -> Result<Content, ToolError> {
-    Ok(Content::text("Multiple content types test:")
-        .with(Block::image(PIXEL, "image/png"))
-        .with(Block::embedded_text("test://mixed-content-resource", "application/json", r#"{"test":"data"}"#)))
+    Ok(Content::text("Multiple content types test:").with(Block::image(PIXEL, "image/png")).with(
+        Block::embedded_text("test://mixed-content-resource", "application/json", r#"{"test":"data"}"#),
+    ))
 }
 
 async fn logging(context: Context<'_>, _: NoInput) -> Result<Content, ToolError> {

@@ -106,8 +106,7 @@ async fn with_image(_: Context<'_>, _: NoInput) -> Result<Messages, ToolError> {
 }
 
 async fn asking(context: Context<'_>, _: NoInput) -> Result<Messages, ToolError> {
-    let answer =
-        context.elicit::<UserContext>("user_context", "What context should the prompt use?").await?;
+    let answer = context.elicit::<UserContext>("user_context", "What context should the prompt use?").await?;
     let UserContext { context } = answer.accepted().ok_or(ToolError::new("no context was given"))?;
     Ok(Messages::new().user(&format!("Use this context: {context}")))
 }
