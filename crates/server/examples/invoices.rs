@@ -53,7 +53,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         .build()?;
     match std::env::args().skip_while(|argument| argument != "--listen").nth(1) {
         Some(address) => server.serve_http(address.parse()?).await?,
-        None => return Err("not yet".into()),
+        None => server.serve_stdio().await?,
     }
     Ok(())
 }

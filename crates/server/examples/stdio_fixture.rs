@@ -134,6 +134,6 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
             handle.notify_resource_updated("fixture://note");
         });
     }
-    server.serve_stdio(StdioLimits::default(), Shutdown::on_signal()?).await?;
+    server.serve_stdio_with(StdioLimits::default(), Shutdown::on_signal()?).await?;
     Ok(())
 }

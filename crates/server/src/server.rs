@@ -15,6 +15,7 @@ use crate::endpoint::{Endpoint, Parts, Published, RemoteCallers};
 use crate::http::{HttpOptions, HttpServer, HttpService};
 use crate::prompt::Prompt;
 use crate::shutdown::Shutdown;
+use crate::stdio::{StdioError, StdioLimits};
 use crate::tool::Tool;
 
 /// Why a server was not served.
@@ -30,6 +31,9 @@ pub enum ServeError {
     /// The operating system refused.
     #[error("the server could not listen: {0}")]
     Io(#[from] io::Error),
+    /// The standard streams failed.
+    #[error(transparent)]
+    Stdio(#[from] StdioError),
 }
 
 /// A server, ready to be served.
@@ -87,6 +91,15 @@ impl Server {
             return Err(ServeError::Unauthenticated(address));
         }
         Ok(HttpServer::bind(address, self.http_service(options, shutdown)).await?)
+    }
+
+    /// Serves the standard streams of this process until the input ends or the process is told to end. See
+    /// [`Server::serve_stdio_with`].
+    ///
+    /// # Errors
+    /// The streams cannot be used, or the output cannot be written.
+    pub async fn serve_stdio(&self) -> Result<(), ServeError> {
+        Ok(self.serve_stdio_with(StdioLimits::default(), Shutdown::on_signal()?).await?)
     }
 
     /// Serves HTTP until the process is told to end.

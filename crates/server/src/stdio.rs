@@ -123,7 +123,7 @@ impl Server {
     /// # Errors
     /// The streams cannot be used, or the output cannot be written for another reason than a client that
     /// went away.
-    pub async fn serve_stdio(&self, limits: StdioLimits, shutdown: Shutdown) -> Result<(), StdioError> {
+    pub async fn serve_stdio_with(&self, limits: StdioLimits, shutdown: Shutdown) -> Result<(), StdioError> {
         serve_process(Arc::clone(self.endpoint()), limits, shutdown).await
     }
 }

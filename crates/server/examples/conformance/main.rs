@@ -42,7 +42,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
             eprintln!("listening on http://{}/mcp", http.local_addr()?);
             http.run().await;
         }
-        None => return Err("not yet".into()),
+        None => server.serve_stdio().await?,
     }
     Ok(())
 }
