@@ -20,7 +20,6 @@ mod stream;
 
 use std::convert::Infallible;
 use std::fmt;
-use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
@@ -37,7 +36,7 @@ pub(crate) use refusal::{error_response, event_stream_response, json_response};
 pub use response::ResponseFuture;
 pub use serve::HttpServer;
 
-use crate::endpoint::{Endpoint, RemoteCallers};
+use crate::endpoint::Endpoint;
 use crate::legacy::http::Sessions;
 use crate::server::Server;
 use crate::shutdown::Shutdown;
@@ -208,28 +207,6 @@ impl Server {
     #[must_use]
     pub fn http(&self, options: HttpOptions, shutdown: &Shutdown) -> HttpService {
         HttpService::new(Arc::clone(self.endpoint()), options, shutdown.clone())
-    }
-
-    /// Serves HTTP on an address until SIGTERM or SIGINT, then ends gracefully.
-    ///
-    /// # Errors
-    /// An address that is not of this machine, on a server that knows local callers only; else what the
-    /// operating system says.
-    pub async fn serve_http(&self, address: SocketAddr, options: HttpOptions) -> io::Result<()> {
-        let knows_local_callers_only = self.endpoint().published().remote == RemoteCallers::Refused;
-        if knows_local_callers_only && !address.ip().to_canonical().is_loopback() {
-            return Err(io::Error::new(
-                io::ErrorKind::InvalidInput,
-                format!(
-                    "{address} can be reached by other machines, and this server cannot tell callers apart: \
-                     listen on a loopback address, or configure authentication"
-                ),
-            ));
-        }
-        let server = HttpServer::bind(address, self.http(options, &Shutdown::on_signal()?)).await?;
-        tracing::info!(address = %server.local_addr()?, "serving over HTTP");
-        server.run().await;
-        Ok(())
     }
 }
 

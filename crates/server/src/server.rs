@@ -12,7 +12,7 @@ use callgate_core::snapshot::Tool as GateTool;
 
 use crate::builder::{BuildError, ServerBuilder, catalogue};
 use crate::endpoint::{Endpoint, Parts, Published, RemoteCallers};
-use crate::http::{HttpOptions, HttpServer, HttpService};
+use crate::http::{HttpOptions, HttpServer};
 use crate::prompt::Prompt;
 use crate::shutdown::Shutdown;
 use crate::stdio::{StdioError, StdioLimits};
@@ -70,12 +70,6 @@ impl Server {
         Self { endpoint: Arc::new(endpoint) }
     }
 
-    /// The server over HTTP as a tower service, for another HTTP server than ours.
-    #[must_use]
-    pub fn http_service(&self, options: HttpOptions, shutdown: Shutdown) -> HttpService {
-        HttpService::new(Arc::clone(&self.endpoint), options, shutdown)
-    }
-
     /// Listens on an address; serving begins with [`HttpServer::run`].
     ///
     /// # Errors
@@ -90,7 +84,7 @@ impl Server {
         if !is_local && self.endpoint.published().remote == RemoteCallers::Refused {
             return Err(ServeError::Unauthenticated(address));
         }
-        Ok(HttpServer::bind(address, self.http_service(options, shutdown)).await?)
+        Ok(HttpServer::bind(address, self.http(options, &shutdown)).await?)
     }
 
     /// Serves the standard streams of this process until the input ends or the process is told to end. See
