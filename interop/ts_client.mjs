@@ -19,6 +19,8 @@ client.setRequestHandler('elicitation/create', async (request) => {
 });
 client.setNotificationHandler('notifications/tools/list_changed', () => { changes += 1; });
 
+// All three message patterns: requests, rounds of input, and a subscription.
+// Requirements: BASE-01
 main(async () => {
   await client.connect(url ? new StreamableHTTPClientTransport(new URL(url)) : new StdioClientTransport({ command, args }));
 

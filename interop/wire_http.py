@@ -117,6 +117,15 @@ def inputs():
     ok(result.get("structuredContent", {}).get("sum") == big, "digits are not rounded beyond 2^53", result)
 
 
+def extensions():
+    # Requirements: VER-05
+    known = {"elicitation": {"form": {}}, "extensions": {"com.example/unheard-of": {"level": 3}}}
+    result = SERVER.result(call("add", 25, {"a": 1, "b": 2}, capabilities=known))
+    ok(result["structuredContent"] == {"sum": 3}, "an extension that the server does not have changes nothing", result)
+    status, answers = SERVER.ask(request("tasks/get", 26, {"taskId": "1"}, capabilities=known))
+    ok(status == 404 and answers[-1]["error"]["code"] == -32601, "a method of an extension is not found", (status, answers))
+
+
 def cancelled_count():
     return SERVER.result(call("cancelled_count", 30))["structuredContent"]["count"]
 
@@ -235,8 +244,8 @@ async def body():
     if ERA == "legacy":
         sessions()
         return
-    for part in (discovery, origins, notifications, mirrored_headers, malformed, pages, inputs, cancellation, progress,
-                 rounds, logging, check_codes):
+    for part in (discovery, origins, notifications, mirrored_headers, malformed, pages, inputs, extensions, cancellation,
+                 progress, rounds, logging, check_codes):
         part()
 
 
