@@ -72,27 +72,82 @@ pub struct Receipt {
 impl Receipt {
     /// Appends the receipt as one JSON object.
     pub fn write(&self, out: &mut String) {
-        // Digests and ids hold no character that JSON would have to escape. The parts are appended one
-        // by one because each answer has a receipt, and the formatting machinery costs ten times as much.
+        // Digests and ids hold no character that JSON would have to escape. The text is put together as
+        // bytes and checked once, because each answer has a receipt and would otherwise pay for each part.
         let mut id = uuid::Uuid::encode_buffer();
-        for part in [
-            r#"{"call":""#,
-            self.call.0.as_hyphenated().encode_lower(&mut id),
-            r#"","effect":""#,
-            self.effect.as_str(),
-            if self.replayed {
-                r#"","replayed":true,"contract":""#
-            } else {
-                r#"","replayed":false,"contract":""#
-            },
-            self.contract.0.text().as_str(),
-            r#"","input":""#,
-            self.input.0.text().as_str(),
-            r#"","policy":""#,
-            self.policy.text().as_str(),
-            r#""}"#,
-        ] {
-            out.push_str(part);
+        let mut text = Text { bytes: [0; Text::LONGEST], length: 0 };
+        text.push(b"{\"call\":\"");
+        text.push(self.call.0.as_hyphenated().encode_lower(&mut id).as_bytes());
+        text.push(b"\",\"effect\":\"");
+        text.push(self.effect.as_str().as_bytes());
+        text.push(if self.replayed { b"\",\"replayed\":true" } else { b"\",\"replayed\":false" });
+        text.push(b",\"contract\":\"");
+        text.push(self.contract.0.text().as_bytes());
+        text.push(b"\",\"input\":\"");
+        text.push(self.input.0.text().as_bytes());
+        text.push(b"\",\"policy\":\"");
+        text.push(self.policy.text().as_bytes());
+        text.push(b"\"}");
+        out.push_str(text.as_str());
+    }
+}
+
+/// A text of bounded length on the stack.
+struct Text {
+    bytes: [u8; Self::LONGEST],
+    length: usize,
+}
+
+impl Text {
+    /// The fixed parts of a receipt, an id, three digests and the longest effect take 340 bytes.
+    const LONGEST: usize = 384;
+
+    fn push(&mut self, part: &[u8]) {
+        let end = self.length + part.len();
+        if let Some(place) = self.bytes.get_mut(self.length..end) {
+            place.copy_from_slice(part);
+            self.length = end;
+        }
+    }
+
+    fn as_str(&self) -> &str {
+        // Every part is ASCII.
+        self.bytes.get(..self.length).and_then(|text| std::str::from_utf8(text).ok()).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use callgate_protocol::json::{Document, Limits};
+
+    use super::{CallId, EffectStatus, Receipt};
+    use crate::contract::digest::{ContractDigest, Digest, InputDigest};
+
+    #[test]
+    fn a_receipt_is_one_object_that_names_everything_it_stands_for() {
+        let digest = Digest::of_bytes(b"x");
+        for effect in [EffectStatus::None, EffectStatus::NotStarted, EffectStatus::Unknown] {
+            for replayed in [false, true] {
+                let receipt = Receipt {
+                    call: CallId::new(1_700_000_000_000, &[7; 10]),
+                    effect,
+                    replayed,
+                    contract: ContractDigest(digest),
+                    input: InputDigest(Digest::of_bytes(b"y")),
+                    policy: Digest::of_bytes(b"z"),
+                };
+                let mut text = String::new();
+                receipt.write(&mut text);
+                let document = Document::parse(text, &Limits::DEFAULT).unwrap();
+                let member = |name: &str| document.root().get(name).unwrap().as_str().unwrap().into_owned();
+                assert_eq!(member("call"), receipt.call.to_string());
+                assert_eq!(member("effect"), effect.as_str());
+                assert_eq!(document.root().get("replayed").unwrap().as_bool(), Some(replayed));
+                assert_eq!(member("contract"), digest.to_string());
+                assert_eq!(member("input"), receipt.input.to_string());
+                assert_eq!(member("policy"), receipt.policy.to_string());
+                assert_eq!(document.root().len(), 6);
+            }
         }
     }
 }

@@ -99,6 +99,12 @@ impl DigestText {
     /// The prefix and two digits a byte.
     const LENGTH: usize = Digest::PREFIX.len() + 64;
 
+    /// The text as the ASCII bytes that it is.
+    #[must_use]
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+
     /// The text.
     #[must_use]
     pub fn as_str(&self) -> &str {
