@@ -177,7 +177,7 @@ fn mirrored_parameters(root: Value<'_>, faults: &mut Vec<DefinitionFault>) -> Ve
     match header::mirrored_parameters(root) {
         Ok(parameters) => parameters
             .into_iter()
-            .map(|parameter| MirroredParameter::new(parameter.path, parameter.header))
+            .map(|parameter| MirroredParameter::new(parameter.path, parameter.header.to_ascii_lowercase()))
             .collect(),
         Err(found) => {
             faults.extend(found.into_iter().map(|fault| DefinitionFault {
