@@ -76,7 +76,7 @@ fn main() -> Outcome {
             let address: SocketAddr = address.parse()?;
             runtime.block_on(async { tokio::spawn(listen(server, address)).await? })
         }
-        None => Err("later".into()),
+        None => runtime.block_on(async { Ok(server.serve_stdio().await?) }),
     }
 }
 
