@@ -55,14 +55,14 @@ const SCHEMA_2020_12: &str = r##"{
 #[derive(Deserialize, JsonSchema)]
 struct Summands {
     /// The first number
-    a: f64,
+    a: i64,
     /// The second number
-    b: f64,
+    b: i64,
 }
 
 #[derive(Serialize, JsonSchema)]
 struct Sum {
-    sum: f64,
+    sum: i64,
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -140,7 +140,7 @@ async fn about(_: Context<'_>, _: NoInput) -> Result<Content, ToolError> {
 }
 
 async fn sum(_: Context<'_>, Summands { a, b }: Summands) -> Result<Sum, ToolError> {
-    Ok(Sum { sum: a + b })
+    a.checked_add(b).map(|sum| Sum { sum }).ok_or_else(|| ToolError::new("the sum needs more than 64 bits"))
 }
 
 /// Counts itself when it is dropped before it was disarmed.
