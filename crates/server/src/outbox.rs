@@ -64,6 +64,11 @@ impl Outbox {
         Self { limits, framing, state: Mutex::default() }
     }
 
+    /// Forgets everything, for another request.
+    pub(crate) fn clear(&mut self) {
+        *self.state.get_mut().unwrap_or_else(PoisonError::into_inner) = State::default();
+    }
+
     /// Takes what the client wants to hear from the metadata of its request.
     pub(crate) fn listen(&self, meta: &RequestMeta<'_>) {
         if meta.progress_token.is_none() && meta.log_level.is_none() {

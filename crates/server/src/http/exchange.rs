@@ -5,9 +5,9 @@
 //! it. It must never let a request reach the endpoint whose headers say something else than its body.
 //! The response future makes an exchange for each request and polls it.
 
+use std::fmt;
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
 
@@ -16,6 +16,7 @@ use callgate_protocol::error::push_error;
 use callgate_protocol::meta::{Era, Expectation, MetaError, RequestMeta, classify, is_modern};
 use callgate_protocol::{ErrorCode, Id, Message, Method, Notification, Request, Revision, decode};
 use http::{HeaderMap, Response, StatusCode};
+use tokio_util::sync::ReusableBoxFuture;
 
 use super::Shared;
 use super::agreement::{check_method_and_name, check_version};
@@ -24,7 +25,7 @@ use super::head::{Accepts, Field, Mirrors, Parameters};
 use super::response::Budget;
 use crate::endpoint::{Answered, From, MODERN, Subscription};
 use crate::legacy::http::Posted;
-use crate::outbox::Outbox;
+use crate::outbox::{Framing, Outbox, OutboxLimits};
 
 /// What the response future and the exchange both need to know of one request.
 pub(super) struct Ticket {
@@ -33,10 +34,6 @@ pub(super) struct Ticket {
 }
 
 impl Ticket {
-    pub(super) fn new(outbox: Outbox) -> Self {
-        Self { outbox, id: OnceLock::new() }
-    }
-
     /// The answer to a request that the end of the server overtook.
     pub(super) fn expired(&self) -> Reply {
         let message = "The server is shutting down and did not finish this request";
@@ -88,21 +85,50 @@ impl Reply {
     }
 }
 
-/// A request that is being answered. Dropping it cancels the request.
-pub(super) struct Exchange(Pin<Box<dyn Future<Output = Reply> + Send>>);
+/// A request that is being answered, and the place where it is. Dropping it cancels the request.
+///
+/// The place outlives the request: the next one on the connection is put there.
+pub(super) struct Line {
+    exchange: ReusableBoxFuture<'static, Reply>,
+    pub(super) ticket: Arc<Ticket>,
+}
 
-impl Exchange {
-    pub(super) fn new(future: impl Future<Output = Reply> + Send + 'static) -> Self {
-        Self(Box::pin(future))
+impl Line {
+    /// Makes a request from what it needs to know of its ticket, in the place of an earlier one where there is one.
+    pub(super) fn open<F>(
+        spare: Option<Self>,
+        limits: OutboxLimits,
+        exchange: impl FnOnce(Arc<Ticket>) -> F,
+    ) -> Self
+    where
+        F: Future<Output = Reply> + Send + 'static,
+    {
+        if let Some(mut line) = spare {
+            // Nobody else has a ticket whose request is over.
+            if let Some(ticket) = Arc::get_mut(&mut line.ticket) {
+                ticket.outbox.clear();
+                ticket.id.take();
+                line.exchange.set(exchange(Arc::clone(&line.ticket)));
+                return line;
+            }
+        }
+        let ticket = Arc::new(Ticket { outbox: Outbox::new(limits, Framing::Events), id: OnceLock::new() });
+        Self { exchange: ReusableBoxFuture::new(exchange(Arc::clone(&ticket))), ticket }
     }
 
     /// Polls it. A panic is an answer too: the client must not wait for one that never comes.
-    pub(super) fn poll_reply(&mut self, context: &mut Context<'_>, ticket: &Ticket) -> Poll<Reply> {
-        let polled = catch_unwind(AssertUnwindSafe(|| self.0.as_mut().poll(context)));
+    pub(super) fn poll_reply(&mut self, context: &mut Context<'_>) -> Poll<Reply> {
+        let polled = catch_unwind(AssertUnwindSafe(|| self.exchange.poll(context)));
         polled.unwrap_or_else(|_panic| {
             tracing::error!("a request ended in a panic");
-            Poll::Ready(ticket.failed(StatusCode::INTERNAL_SERVER_ERROR, "Internal error"))
+            Poll::Ready(self.ticket.failed(StatusCode::INTERNAL_SERVER_ERROR, "Internal error"))
         })
+    }
+}
+
+impl fmt::Debug for Line {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Line")
     }
 }
 

@@ -22,14 +22,14 @@ use tokio_util::sync::WaitForCancellationFutureOwned;
 use super::Shared;
 use super::activity::InFlight;
 use super::body::Body;
-use super::exchange::{Exchange, Posting, Reply, Ticket, post};
+use super::exchange::{Line, Posting, Reply, post};
 use super::head::Accepts;
 use super::refusal::{
     accepted, answered_response, body_broken, body_too_long, body_too_slow, events_response, json_response,
     out_of_memory,
 };
 use super::stream::{CallSource, Source, last_events};
-use crate::outbox::{Framing, Outbox, OutboxLimits, push_event};
+use crate::outbox::{OutboxLimits, push_event};
 
 /// Bodies up to this length count nothing towards the bytes held by all connections together; the bound
 /// on connections is enough for them.
@@ -103,8 +103,7 @@ impl Drop for Budget {
 /// An exchange that has not replied yet.
 struct Running {
     shared: Arc<Shared>,
-    exchange: Exchange,
-    ticket: Arc<Ticket>,
+    line: Line,
     accepts: Accepts,
     /// Made when the exchange does not reply at once.
     expired: Option<Pin<Box<WaitForCancellationFutureOwned>>>,
@@ -120,15 +119,10 @@ impl<B: http_body::Body> ResponseFuture<B> {
         answer: impl Future<Output = Response<Body>> + Send + 'static,
         guard: Option<InFlight>,
     ) -> Self {
-        let exchange = Exchange::new(async move { Reply::Whole(answer.await) });
+        let answer = async move { Reply::Whole(answer.await) };
+        let line = Line::open(None, shared.outbox_limits(), |_ticket| answer);
         let accepts = Accepts { json: true, events: true };
-        let running = Running {
-            exchange,
-            ticket: Arc::new(shared.ticket()),
-            accepts,
-            expired: None,
-            shared: Arc::clone(shared),
-        };
+        let running = Running { shared: Arc::clone(shared), line, accepts, expired: None };
         Self { state: State::Running { running }, guard }
     }
 
@@ -141,13 +135,12 @@ impl<B: http_body::Body> ResponseFuture<B> {
 }
 
 impl Shared {
-    fn ticket(&self) -> Ticket {
-        let limits = OutboxLimits {
+    fn outbox_limits(&self) -> OutboxLimits {
+        OutboxLimits {
             queued: self.limits.notices_queued,
             bytes: self.limits.notices_bytes,
             per_second: self.limits.notices_per_second,
-        };
-        Ticket::new(Outbox::new(limits, Framing::Events))
+        }
     }
 }
 
@@ -167,7 +160,8 @@ where
                             if let Taken::Reading { reading, buffer, .. } =
                                 this.state.as_mut().project_replace(State::Done)
                             {
-                                this.state.set(State::Running { running: reading.start(buffer) });
+                                let spare = this.guard.as_ref().and_then(InFlight::take_spare);
+                                this.state.set(State::Running { running: reading.start(buffer, spare) });
                             }
                             continue;
                         }
@@ -180,7 +174,13 @@ where
                         continue;
                     };
                     match reply {
-                        Some(reply) => running.respond(reply),
+                        Some(reply) => {
+                            let response = running.respond(reply);
+                            if let Some(guard) = this.guard.as_ref() {
+                                guard.leave_spare(running.line);
+                            }
+                            response
+                        }
                         None => running.stream(),
                     }
                 }
@@ -235,45 +235,41 @@ impl Buffer {
 }
 
 impl Reading {
-    fn start(self, buffer: Buffer) -> Running {
+    fn start(self, buffer: Buffer, spare: Option<Line>) -> Running {
         let Self { shared, headers, transport, accepts, .. } = self;
-        let ticket = Arc::new(shared.ticket());
-        let posting = Posting {
-            shared: Arc::clone(&shared),
-            headers,
-            bytes: buffer.bytes,
-            budget: buffer.budget,
-            transport,
-            accepts,
-            ticket: Arc::clone(&ticket),
-        };
-        Running { shared, exchange: Exchange::new(post(posting)), ticket, accepts, expired: None }
+        let limits = shared.outbox_limits();
+        let Buffer { bytes, budget, .. } = buffer;
+        let asked = Arc::clone(&shared);
+        let line = Line::open(spare, limits, move |ticket| {
+            post(Posting { shared: asked, headers, bytes, budget, transport, accepts, ticket })
+        });
+        Running { shared, line, accepts, expired: None }
     }
 }
 
 impl Running {
     /// The reply, or nothing when a stream has to begin.
     fn poll_reply(&mut self, context: &mut Context<'_>) -> Poll<Option<Reply>> {
-        if let Poll::Ready(reply) = self.exchange.poll_reply(context, &self.ticket) {
+        if let Poll::Ready(reply) = self.line.poll_reply(context) {
             return Poll::Ready(Some(reply));
         }
-        if self.ticket.outbox.has_messages() {
+        if self.line.ticket.outbox.has_messages() {
             return Poll::Ready(None);
         }
         let shared = &self.shared;
         let expired = self.expired.get_or_insert_with(|| shared.expiry());
-        expired.as_mut().poll(context).map(|()| Some(self.ticket.expired()))
+        expired.as_mut().poll(context).map(|()| Some(self.line.ticket.expired()))
     }
 
-    fn respond(self, reply: Reply) -> Response<Body> {
+    fn respond(&self, reply: Reply) -> Response<Body> {
         match reply {
             Reply::Answered(answered) => {
                 let status =
                     StatusCode::from_u16(answered.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
                 // An error status tells more than a stream could.
                 let events = status == StatusCode::OK && self.accepts.events;
-                if events && self.ticket.outbox.has_messages() {
-                    let events = last_events(&self.ticket, Reply::Answered(answered));
+                if events && self.line.ticket.outbox.has_messages() {
+                    let events = last_events(&self.line.ticket, Reply::Answered(answered));
                     return events_response(Body::json(events));
                 }
                 if events && !self.accepts.json {
@@ -297,9 +293,8 @@ impl Running {
     /// Gives the exchange to a body that goes on with it.
     fn stream(self) -> Response<Body> {
         let source = CallSource {
-            exchange: Some(self.exchange),
-            first: self.ticket.outbox.take(),
-            ticket: self.ticket,
+            first: self.line.ticket.outbox.take(),
+            line: Some(self.line),
             expired: self.expired.unwrap_or_else(|| self.shared.expiry()),
         };
         events_response(Body::stream(Source::Call(source), self.shared.limits.keep_alive_interval))

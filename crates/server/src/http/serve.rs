@@ -5,6 +5,7 @@
 //! of the server call it.
 
 use std::fmt;
+use std::future::{Future as _, poll_fn};
 use std::io;
 use std::net::SocketAddr;
 use std::pin::{Pin, pin};
@@ -18,11 +19,11 @@ use hyper::rt::{Read, ReadBufCursor, Write};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Semaphore, watch};
-use tokio::time::{sleep, sleep_until, timeout};
+use tokio::sync::Semaphore;
+use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
 use tokio_util::task::TaskTracker;
 
-use super::activity::{Activity, Verdict};
+use super::activity::{Activity, Order, Watch};
 use super::limits::HttpLimits;
 use super::response::ResponseFuture;
 use super::{HttpService, Link};
@@ -31,16 +32,6 @@ use super::{HttpService, Link};
 pub struct HttpServer {
     listener: TcpListener,
     service: HttpService,
-}
-
-/// How far the end has come, as connections need to know it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Phase {
-    Open,
-    /// No more requests; connections close when theirs are answered.
-    Closing,
-    /// Connections are cut.
-    Cut,
 }
 
 impl HttpServer {
@@ -78,14 +69,21 @@ impl HttpServer {
         let Self { listener, service } = self;
         let shared = Arc::clone(&service.shared);
         let limits = &shared.limits;
-        let (phase, phases) = watch::channel(Phase::Open);
         let builder = Arc::new(builder(limits));
         let places = Arc::new(Semaphore::new(limits.connections));
         let connections = TaskTracker::new();
+        let mut watched: Vec<Watch> = Vec::new();
+        let mut look = interval(Watch::interval(limits));
+        look.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             let accepted = tokio::select! {
                 biased;
                 () = shared.shutdown.begun() => break,
+                now = look.tick() => {
+                    watched.retain(Watch::is_open);
+                    watched.iter_mut().for_each(|connection| connection.look(now, limits));
+                    continue;
+                }
                 accepted = accept(&listener, &places) => accepted,
             };
             let (stream, remote, place) = match accepted {
@@ -97,15 +95,13 @@ impl HttpServer {
                     continue;
                 }
             };
-            let connection = Connection {
-                service: service.clone(),
-                activity: Arc::new(Activity::new()),
-                local: stream.local_addr().ok(),
-                remote,
-            };
-            let (builder, phases) = (Arc::clone(&builder), phases.clone());
+            let activity = Arc::new(Activity::new());
+            watched.push(Watch::new(Arc::clone(&activity)));
+            let local = stream.local_addr().ok();
+            let connection = Connection { service: service.clone(), activity, local, remote };
+            let builder = Arc::clone(&builder);
             connections.spawn(async move {
-                drive(&builder, stream, connection, phases).await;
+                drive(&builder, stream, connection).await;
                 drop(place);
             });
         }
@@ -113,7 +109,7 @@ impl HttpServer {
         connections.close();
         // Subscriptions never end on their own; they get their closing result now.
         shared.endpoint.close();
-        let _nobody_left = phase.send(Phase::Closing);
+        watched.iter().for_each(|connection| connection.order(Order::Close));
         tokio::select! {
             () = connections.wait() => return,
             () = shared.shutdown.forced() => {}
@@ -122,7 +118,7 @@ impl HttpServer {
         shared.expired.cancel();
         if timeout(limits.linger, connections.wait()).await.is_err() {
             tracing::warn!(connections = connections.len(), "connections were cut at the end");
-            let _nobody_left = phase.send(Phase::Cut);
+            watched.iter().for_each(|connection| connection.order(Order::Cut));
             connections.wait().await;
         }
     }
@@ -145,14 +141,17 @@ async fn accept(
     Ok((stream, remote, place))
 }
 
+/// The header fields that hyper reads when nothing else is said.
+const HYPER_HEADERS: usize = 100;
+
 fn builder(limits: &HttpLimits) -> auto::Builder<TokioExecutor> {
     let mut builder = auto::Builder::new(TokioExecutor::new());
     // The time for a request head is kept by `Activity`, which costs a request no timer.
-    builder
-        .http1()
-        .max_headers(limits.header_count)
-        .max_buf_size(limits.header_bytes.max(8 << 10))
-        .header_read_timeout(None);
+    builder.http1().max_buf_size(limits.header_bytes.max(8 << 10)).header_read_timeout(None);
+    // Naming the number that hyper keeps on its own would cost each request an allocation.
+    if limits.header_count != HYPER_HEADERS {
+        builder.http1().max_headers(limits.header_count);
+    }
     builder
         .http2()
         .timer(TokioTimer::new())
@@ -163,46 +162,26 @@ fn builder(limits: &HttpLimits) -> auto::Builder<TokioExecutor> {
     builder
 }
 
-/// Serves one connection to its end.
-async fn drive(
-    builder: &auto::Builder<TokioExecutor>,
-    stream: TcpStream,
-    connection: Connection,
-    mut phases: watch::Receiver<Phase>,
-) {
+/// Serves one connection to its end, or as long as it may be served.
+async fn drive(builder: &auto::Builder<TokioExecutor>, stream: TcpStream, connection: Connection) {
     let activity = Arc::clone(&connection.activity);
-    let shared = Arc::clone(&connection.service.shared);
     let io = Watched { io: TokioIo::new(stream), activity: Arc::clone(&activity) };
     let mut served = pin!(builder.serve_connection(io, connection));
-    let mut timer = pin!(sleep(Activity::tick(&shared.limits)));
     let mut closing = false;
-    loop {
-        tokio::select! {
-            biased;
-            ended = served.as_mut() => {
-                if let Err(error) = ended {
-                    tracing::debug!(%error, "a connection ended early");
-                }
-                return;
+    let ended = poll_fn(|context| {
+        match activity.heed(context.waker()) {
+            Order::Serve => {}
+            Order::Close if closing => {}
+            Order::Close => {
+                closing = true;
+                served.as_mut().graceful_shutdown();
             }
-            changed = phases.changed() => match (changed.is_ok(), *phases.borrow_and_update()) {
-                (true, Phase::Open) => {}
-                (true, Phase::Closing) => {
-                    closing = true;
-                    served.as_mut().graceful_shutdown();
-                }
-                (_, Phase::Cut) | (false, _) => return,
-            },
-            () = timer.as_mut() => match activity.judge(&shared.limits) {
-                Verdict::Wait(until) => timer.set(sleep_until(until)),
-                Verdict::Close if !closing => {
-                    closing = true;
-                    served.as_mut().graceful_shutdown();
-                    timer.set(sleep(shared.limits.linger));
-                }
-                Verdict::Close | Verdict::Cut => return,
-            },
+            Order::Cut => return Poll::Ready(Ok(())),
         }
+        served.as_mut().poll(context)
+    });
+    if let Err(error) = ended.await {
+        tracing::debug!(%error, "a connection ended early");
     }
 }
 

@@ -7,7 +7,7 @@
 use std::fmt;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use futures_util::Stream;
 use tokio::time::Instant;
 use tokio_util::sync::WaitForCancellationFutureOwned;
 
-use super::exchange::{Exchange, Reply, Ticket};
+use super::exchange::{Line, Reply, Ticket};
 use crate::endpoint::Subscription;
 use crate::outbox::push_event;
 
@@ -94,8 +94,7 @@ fn event(message: String) -> String {
 /// A request that is being answered by a stream.
 pub(super) struct CallSource {
     /// Gone once it has replied.
-    pub(super) exchange: Option<Exchange>,
-    pub(super) ticket: Arc<Ticket>,
+    pub(super) line: Option<Line>,
     /// What was said before the stream began.
     pub(super) first: Option<String>,
     pub(super) expired: Pin<Box<WaitForCancellationFutureOwned>>,
@@ -106,21 +105,22 @@ impl CallSource {
         if let Some(first) = self.first.take() {
             return Poll::Ready(Some(first));
         }
-        let Some(exchange) = &mut self.exchange else { return Poll::Ready(None) };
-        let reply = match exchange.poll_reply(context, &self.ticket) {
+        let Some(line) = &mut self.line else { return Poll::Ready(None) };
+        let reply = match line.poll_reply(context) {
             Poll::Ready(reply) => reply,
             Poll::Pending => {
-                if let Some(said) = self.ticket.outbox.take() {
+                if let Some(said) = line.ticket.outbox.take() {
                     return Poll::Ready(Some(said));
                 }
                 if self.expired.as_mut().poll(context).is_pending() {
                     return Poll::Pending;
                 }
-                self.ticket.expired()
+                line.ticket.expired()
             }
         };
-        self.exchange = None;
-        Poll::Ready(Some(last_events(&self.ticket, reply)))
+        let last = last_events(&line.ticket, reply);
+        self.line = None;
+        Poll::Ready(Some(last))
     }
 }
 
