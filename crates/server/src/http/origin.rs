@@ -153,12 +153,14 @@ impl<'a> Authority<'a> {
 
 const LOOPBACK: &str = "127.0.0.1";
 
-/// True for the two common names of this machine, with or without a port of at most four digits.
+/// True for the two common names of this machine, with or without a port.
 fn is_plain_loopback(host: &[u8]) -> bool {
     let digits = host.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
-    let name = match host.split_at(host.len() - digits) {
-        (name, port) if (1..=4).contains(&port.len()) && name.ends_with(b":") => {
-            name.split_last().map_or(name, |(_, name)| name)
+    let (name, port) = host.split_at(host.len() - digits);
+    let name = match name.split_last() {
+        // Numbers of equal length are ordered as their texts are.
+        Some((b':', name)) if (1..=4).contains(&digits) || (digits == 5 && port <= b"65535".as_slice()) => {
+            name
         }
         _ => host,
     };
