@@ -37,6 +37,7 @@ pub use response::ResponseFuture;
 pub use serve::HttpServer;
 
 use crate::endpoint::Endpoint;
+use crate::legacy::LegacyLimits;
 use crate::legacy::http::Sessions;
 use crate::server::Server;
 use crate::shutdown::Shutdown;
@@ -52,6 +53,7 @@ use response::Reading;
 /// - `hosts`, `origins`: empty. Loopback names and the address that a connection came in on are always
 ///   allowed; every other name by which clients reach the server has to be listed.
 /// - `legacy`: on. The earlier revisions are served on the same path.
+/// - `legacy_limits`: [`LegacyLimits::default`].
 /// - `limits`: [`HttpLimits::default`].
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -64,6 +66,8 @@ pub struct HttpOptions {
     pub origins: Vec<String>,
     /// Whether clients of earlier revisions are served.
     pub legacy: bool,
+    /// The bounds of what those clients may hold.
+    pub legacy_limits: LegacyLimits,
     /// The bounds.
     pub limits: HttpLimits,
 }
@@ -75,6 +79,7 @@ impl Default for HttpOptions {
             hosts: Vec::new(),
             origins: Vec::new(),
             legacy: true,
+            legacy_limits: LegacyLimits::default(),
             limits: HttpLimits::default(),
         }
     }
@@ -110,7 +115,9 @@ struct Shared {
 
 impl HttpService {
     pub(crate) fn new(endpoint: Arc<Endpoint>, options: HttpOptions, shutdown: Shutdown) -> Self {
-        let legacy = options.legacy.then(|| Arc::new(Sessions::new(Arc::clone(&endpoint), shutdown.clone())));
+        let legacy = options
+            .legacy
+            .then(|| Arc::new(Sessions::new(Arc::clone(&endpoint), shutdown.clone(), options.legacy_limits)));
         let shared = Shared {
             endpoint,
             path: options.path,

@@ -1,33 +1,298 @@
-//! The compatibility profile over HTTP, which serves nobody yet.
+//! The compatibility profile over Streamable HTTP, as 2025-03-26, 2025-06-18 and 2025-11-25 define it.
+//!
+//! It must never let one principal use the session of another, never take a session for an authentication,
+//! and never answer for a session that has ended. The HTTP transport hands over what its exchange has found
+//! to be legacy. A client that goes away does not cancel its request here: "Disconnection SHOULD NOT be
+//! interpreted as the client cancelling its request", so a request runs in a task of its own, and what it
+//! says is kept for a while for a client that comes back.
 
-use crate::endpoint::Endpoint;
-use crate::http::{Body, error_response};
-use crate::shutdown::Shutdown;
-use callgate_core::port::Transport;
-use callgate_protocol::ErrorCode;
-use http::{HeaderMap, Response, StatusCode};
+mod call;
+mod caller;
+mod client;
+mod reader;
+mod registry;
+mod streams;
+
 use std::sync::Arc;
-pub(crate) struct Sessions;
+
+use callgate_core::port::Transport;
+use callgate_protocol::{ErrorCode, Id, Message, Method, Notification, Request, Revision};
+use http::header::ACCEPT;
+use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode};
+
+use super::{LegacyLimits, Session, refuse_without_session, split_batch};
+use crate::endpoint::Endpoint;
+use crate::http::{Body, error_response, event_stream_response, json_response};
+use crate::shutdown::Shutdown;
+use caller::Caller;
+use client::Client;
+use registry::{Full, Registry};
+
+const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
+const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
+const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
+
+/// The oldest revision that has Streamable HTTP.
+const FLOOR: Revision = Revision::V2025_03_26;
+
+/// All legacy clients of one HTTP service.
+pub(crate) struct Sessions {
+    endpoint: Arc<Endpoint>,
+    shutdown: Shutdown,
+    limits: LegacyLimits,
+    registry: Registry,
+}
+
+/// What a legacy client has posted.
 pub(crate) enum Posted {
-    Message(callgate_protocol::Message),
+    /// One message.
+    Message(Message),
+    /// The text of a batch.
     Batch(Vec<u8>),
 }
+
+/// What is answered instead.
+type Refused = Response<Body>;
+
 impl Sessions {
-    pub(crate) fn new(_endpoint: Arc<Endpoint>, _shutdown: Shutdown) -> Self {
-        Self
+    pub(crate) fn new(endpoint: Arc<Endpoint>, shutdown: Shutdown, limits: LegacyLimits) -> Self {
+        Self { endpoint, shutdown, registry: Registry::new(limits.clone()), limits }
     }
+
+    /// Takes what was posted.
     pub(crate) async fn post(
         self: Arc<Self>,
-        _posted: Posted,
-        _headers: HeaderMap,
-        _t: Transport,
+        posted: Posted,
+        headers: HeaderMap,
+        transport: Transport,
     ) -> Response<Body> {
-        error_response(StatusCode::BAD_REQUEST, ErrorCode::InvalidRequest, "no", None)
+        let caller = Caller::of(&headers, transport);
+        if let Posted::Message(Message::Request(request)) = &posted
+            && Method::of_name(&request.method()) == Some(Method::Initialize)
+        {
+            return self.open(request, &caller).await;
+        }
+        let client = match self.find(&headers, &caller).await {
+            Ok(client) => client,
+            Err(Missing::Header) => return refuse_missing(&posted),
+            Err(Missing::Other(refused)) => return refused,
+        };
+        match posted {
+            Posted::Message(Message::Request(request)) => {
+                self.answer(client, caller, vec![request], Vec::new(), call::Form::Single).await
+            }
+            Posted::Message(Message::Notification(notification)) => {
+                client.take_notification(&notification);
+                accepted()
+            }
+            Posted::Message(Message::Response(response)) => {
+                if client.session().resolve(&response) {
+                    accepted()
+                } else {
+                    invalid(StatusCode::BAD_REQUEST, "Invalid request: nothing of this `id` was asked", None)
+                }
+            }
+            Posted::Batch(text) => self.take_batch(client, caller, text).await,
+        }
     }
-    pub(crate) async fn get(self: Arc<Self>, _headers: HeaderMap, _t: Transport) -> Response<Body> {
-        error_response(StatusCode::BAD_REQUEST, ErrorCode::InvalidRequest, "no", None)
+
+    /// Opens a stream for what belongs to no request, or goes on with one that broke.
+    pub(crate) async fn get(self: Arc<Self>, headers: HeaderMap, transport: Transport) -> Response<Body> {
+        let caller = Caller::of(&headers, transport);
+        let client = match self.find(&headers, &caller).await {
+            Ok(client) => client,
+            Err(Missing::Header) => return missing_session(None),
+            Err(Missing::Other(refused)) => return refused,
+        };
+        let accepts = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
+        if !accepts
+            .flat_map(|value| value.split(','))
+            .any(|kind| kind.trim().starts_with("text/event-stream"))
+        {
+            let message = "Invalid request: a stream needs `Accept: text/event-stream`";
+            return invalid(StatusCode::NOT_ACCEPTABLE, message, None);
+        }
+        let interval = self.limits.keep_alive;
+        let resumed = headers.get(LAST_EVENT).map(|event| event.to_str().ok().and_then(streams::parse_event));
+        match resumed {
+            None => {
+                let after = client.streams().last_event(streams::STANDALONE);
+                event_stream_response(self.standalone(client, caller, after), interval)
+            }
+            Some(Some((streams::STANDALONE, after))) => {
+                event_stream_response(self.standalone(client, caller, after), interval)
+            }
+            Some(Some((stream, after))) if client.streams().has(stream) => {
+                event_stream_response(reader::Reader::resume(client, stream, after), interval)
+            }
+            Some(_) => {
+                let message = "Invalid request: the stream of this `Last-Event-ID` is not kept any more";
+                invalid(StatusCode::BAD_REQUEST, message, None)
+            }
+        }
     }
-    pub(crate) async fn delete(self: Arc<Self>, _headers: HeaderMap, _t: Transport) -> Response<Body> {
-        error_response(StatusCode::BAD_REQUEST, ErrorCode::InvalidRequest, "no", None)
+
+    /// Ends a session.
+    pub(crate) async fn delete(self: Arc<Self>, headers: HeaderMap, transport: Transport) -> Response<Body> {
+        let caller = Caller::of(&headers, transport);
+        match self.find(&headers, &caller).await {
+            Ok(client) => {
+                self.registry.remove(client.id());
+                client.close();
+                with_status(StatusCode::NO_CONTENT)
+            }
+            Err(Missing::Header) => missing_session(None),
+            Err(Missing::Other(refused)) => refused,
+        }
     }
+
+    async fn open(&self, request: &Request, caller: &Caller) -> Response<Body> {
+        let id = Some(request.id());
+        let limits = self.limits.clone();
+        let opened = Session::open(&self.endpoint, request, caller.from(), FLOOR, limits).await;
+        let (session, text) = match opened {
+            Ok(opened) => opened,
+            Err(answered) => {
+                let status = StatusCode::from_u16(answered.status).unwrap_or(StatusCode::BAD_REQUEST);
+                return json_response(status, answered.into_text());
+            }
+        };
+        let Ok(owner) = caller.principal(&self.endpoint).await else {
+            return failed(StatusCode::UNAUTHORIZED, "The caller is not known", id);
+        };
+        let mut random = [0; 16];
+        if self.endpoint.pipeline().entropy().fill(&mut random).is_err() {
+            return failed(StatusCode::INTERNAL_SERVER_ERROR, "Internal error", id);
+        }
+        let client = Client::new(client::session_id(&random), session, owner, &self.registry);
+        let value = HeaderValue::from_str(client.id());
+        match (self.registry.insert(client), value) {
+            (Ok(()), Ok(value)) => {
+                let mut response = json_response(StatusCode::OK, text);
+                response.headers_mut().insert(SESSION, value);
+                response
+            }
+            (Err(Full), _) => {
+                let message = "The server holds as many sessions as it may; try again later";
+                let mut response = failed(StatusCode::SERVICE_UNAVAILABLE, message, id);
+                response.headers_mut().insert(http::header::RETRY_AFTER, HeaderValue::from_static("60"));
+                response
+            }
+            // The id is made of hexadecimal digits.
+            (Ok(()), Err(_)) => failed(StatusCode::INTERNAL_SERVER_ERROR, "Internal error", id),
+        }
+    }
+
+    /// The session that the headers name, if it is this caller's.
+    async fn find(&self, headers: &HeaderMap, caller: &Caller) -> Result<Arc<Client>, Missing> {
+        let mut named = headers.get_all(SESSION).iter();
+        let id = match (named.next(), named.next()) {
+            (None, _) => return Err(Missing::Header),
+            (Some(id), None) => id.to_str().unwrap_or_default(),
+            (Some(_), Some(_)) => {
+                let message = "Invalid request: `Mcp-Session-Id` must be sent once";
+                return Err(Missing::Other(invalid(StatusCode::BAD_REQUEST, message, None)));
+            }
+        };
+        check_version(headers).map_err(Missing::Other)?;
+        let principal = caller.principal(&self.endpoint).await.map_err(Missing::Other)?;
+        // Somebody else's session looks like none, so that ids cannot be tried.
+        let client = self.registry.find(id).filter(|client| client.belongs_to(&principal));
+        client.ok_or_else(|| {
+            let message = "Invalid request: this session has ended; send `initialize` again";
+            Missing::Other(invalid(StatusCode::NOT_FOUND, message, None))
+        })
+    }
+
+    async fn take_batch(&self, client: Arc<Client>, caller: Caller, text: Vec<u8>) -> Response<Body> {
+        if !client.session().has_batches() {
+            let message = "Invalid request: JSON-RPC batches are not accepted; send each message on its own";
+            return invalid(StatusCode::BAD_REQUEST, message, None);
+        }
+        let members = match split_batch(text, &self.limits) {
+            Ok(members) => members,
+            Err(text) => return json_response(StatusCode::BAD_REQUEST, text),
+        };
+        let (mut requests, mut answers) = (Vec::new(), Vec::new());
+        for member in members {
+            match member {
+                Ok(Message::Request(request)) => requests.push(request),
+                Ok(Message::Notification(notification)) => client.take_notification(&notification),
+                Ok(Message::Response(response)) => {
+                    client.session().resolve(&response);
+                }
+                Err(text) => answers.push(text),
+            }
+        }
+        if requests.is_empty() && answers.is_empty() {
+            return accepted();
+        }
+        self.answer(client, caller, requests, answers, call::Form::Batch).await
+    }
+}
+
+impl Client {
+    fn take_notification(&self, notification: &Notification) {
+        if Method::of_name(&notification.method()) == Some(Method::Cancelled) {
+            let id = notification.params().and_then(|params| params.get("requestId"));
+            // An unknown id is no fault: the request may have ended.
+            if let Some(id) = id.and_then(Id::from_value) {
+                self.cancel(&id);
+            }
+        }
+    }
+}
+
+/// Why there is no session.
+enum Missing {
+    /// The header was not sent.
+    Header,
+    /// For another reason.
+    Other(Refused),
+}
+
+/// "If the server receives a request with an invalid or unsupported MCP-Protocol-Version, it MUST respond
+/// with 400 Bad Request"; without the header the session says which revision is spoken:
+/// <https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#protocol-version-header>
+fn check_version(headers: &HeaderMap) -> Result<(), Refused> {
+    for version in headers.get_all(VERSION) {
+        let revision = version.to_str().ok().and_then(|name| Revision::of_name(name.trim_ascii()));
+        if !revision.is_some_and(|revision| revision >= FLOOR && !revision.is_modern()) {
+            let message = "Invalid request: `MCP-Protocol-Version` must be the version that was agreed on";
+            return Err(invalid(StatusCode::BAD_REQUEST, message, None));
+        }
+    }
+    Ok(())
+}
+
+/// The refusal of something that needs a session and names none.
+fn refuse_missing(posted: &Posted) -> Response<Body> {
+    match posted {
+        Posted::Message(Message::Request(request)) => {
+            json_response(StatusCode::BAD_REQUEST, refuse_without_session(request))
+        }
+        Posted::Message(_) | Posted::Batch(_) => missing_session(None),
+    }
+}
+
+fn missing_session(id: Option<&Id>) -> Response<Body> {
+    invalid(StatusCode::BAD_REQUEST, "Invalid request: `Mcp-Session-Id` is required", id)
+}
+
+fn invalid(status: StatusCode, message: &str, id: Option<&Id>) -> Response<Body> {
+    error_response(status, ErrorCode::InvalidRequest, message, id)
+}
+
+fn failed(status: StatusCode, message: &str, id: Option<&Id>) -> Response<Body> {
+    error_response(status, ErrorCode::InternalError, message, id)
+}
+
+fn accepted() -> Response<Body> {
+    with_status(StatusCode::ACCEPTED)
+}
+
+fn with_status(status: StatusCode) -> Response<Body> {
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = status;
+    response
 }
