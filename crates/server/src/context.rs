@@ -119,6 +119,12 @@ impl<'c> Context<'c> {
         self.peer().log(level, logger, &data);
     }
 
+    /// Frees the connection of a client that can come back: over HTTP, a client of 2025-11-25 is told where
+    /// to go on, its response ends, and it fetches the rest when it asks again. Everybody else notices nothing.
+    pub fn close_stream(&self) {
+        self.peer().close_stream();
+    }
+
     /// What the client declared that it can be asked for, with this request.
     #[must_use]
     pub fn declared(&self) -> CapabilitySet {

@@ -289,4 +289,8 @@ impl Peer for Muted<'_> {
     ) -> Option<callgate_core::port::Answer<'a, Result<String, PeerError>>> {
         self.0.ask(request)
     }
+
+    fn close_stream(&self) {
+        self.0.close_stream();
+    }
 }

@@ -93,6 +93,10 @@ pub trait Peer: Send + Sync {
     ///
     /// The answer is the JSON text of the client's result.
     fn ask<'a>(&'a self, request: &'a InputRequest) -> Option<Answer<'a, Result<String, PeerError>>>;
+
+    /// Ends the response that is being streamed, while the call goes on: the client comes back for the rest.
+    /// Does nothing where the transport or the revision of the client has no such thing.
+    fn close_stream(&self) {}
 }
 
 /// A client that asked for nothing.
