@@ -221,6 +221,12 @@ impl Peer for LegacyPeer<'_> {
         self.outbox.log(level, logger, data);
     }
 
+    fn close_stream(&self) {
+        // What was said before must be on the stream that closes.
+        self.flush();
+        self.channel.close_stream();
+    }
+
     /// Questions are put between two runs of the tool, as for a modern client: a person may take longer to
     /// answer than a call may run, and a tool then behaves in the same way in every era.
     fn ask<'a>(&'a self, _request: &'a InputRequest) -> Option<Answer<'a, Result<String, PeerError>>> {

@@ -1,3 +1,4 @@
 //! The server as its clients and its authors meet it.
 
 mod http;
+mod stdio;

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use callgate_core::port::Answer;
 use callgate_protocol::error::push_error;
-use callgate_protocol::{ErrorCode, Id, Request};
+use callgate_protocol::{ErrorCode, Id, Request, Revision};
 use futures_util::FutureExt as _;
 use futures_util::future::{AbortHandle, Abortable};
 use http::{Response, StatusCode};
@@ -157,6 +157,9 @@ impl Channel for StreamChannel<'_> {
     }
 
     fn close_stream(&self) {
-        self.client.streams().interrupt(self.stream);
+        // Only 2025-11-25 says that a client comes back when a stream ends without its answer.
+        if self.client.session().revision() >= Revision::V2025_11_25 {
+            self.client.streams().interrupt(self.stream);
+        }
     }
 }
