@@ -22,7 +22,7 @@ use crate::endpoint::Entry;
 use crate::handler::{Act, Action, Handler, Stateful, StatefulHandler, Stateless, ToolError};
 use template::Template;
 pub(crate) use template::TemplateFault;
-pub(crate) use uri::is_uri;
+pub(crate) use uri::{is_uri, to_uri};
 
 /// What is read: the URI, and the variables of the template that matched it.
 #[derive(Clone, Debug)]

@@ -14,6 +14,7 @@ use super::params::CallParams;
 use super::{Answered, Endpoint, Fault, From, Inquiry, Published, Reply, declared};
 use crate::context::Context;
 use crate::prompt::{Messages, Prompt};
+use crate::resource::to_uri;
 use crate::respond;
 use callgate_core::port::Peer;
 
@@ -33,7 +34,7 @@ impl Endpoint {
         inquiry: Inquiry<'_>,
     ) -> Result<Reply<Read>, Fault> {
         let opened = self.open_inquiry(published, "resources/read", inquiry).await?;
-        let uri = inquiry.name;
+        let uri = &*to_uri(inquiry.name);
         let found = published.resources.find(uri).ok_or_else(|| Fault::UnknownResource(uri.to_owned()))?;
         let mime_type = found.mime_type;
         let exchange = opened.exchange();
