@@ -1,4 +1,5 @@
 //! The server as its clients and its authors meet it.
 
+mod cases;
 mod http;
 mod stdio;
