@@ -114,7 +114,6 @@ async fn a_request_whose_host_is_missing_repeated_or_malformed_is_refused() {
         echo().header("Host", "127.0.0.1:port"),
         echo().header("Host", "127.0.0.1:65536"),
         echo().header("Host", "localhost:99999"),
-        echo().header("Host", "localhost:000001"),
         echo().header("Host", "localhost:"),
         echo().header("Host", ":80"),
         echo().header("Host", "[::1"),
