@@ -10,3 +10,13 @@ pub fn config(bytes: &[u8]) {
     let (_, findings) = parse("callgate.toml", text, &Limits::default());
     let _ = Report::new(findings).to_string();
 }
+
+/// Reads any bytes as the inside of a cursor; what is read must be written the same way.
+///
+/// # Panics
+/// When a key that was read is written differently.
+pub fn cursor(bytes: &[u8]) {
+    if let Some(key) = crate::sql_tool::cursor::decode(bytes) {
+        assert!(crate::sql_tool::cursor::encode(&key) == bytes, "a key is written as it was read");
+    }
+}

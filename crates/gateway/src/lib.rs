@@ -7,5 +7,12 @@
 
 pub mod config;
 
+mod build;
+mod check;
+mod load;
+mod sql_tool;
+
+pub use check::check;
+
 #[doc(hidden)]
 pub mod fuzzing;

@@ -38,6 +38,8 @@ pub struct ObjectSchema {
     pub place: Place,
     /// The members of `properties`.
     pub properties: Vec<Property>,
+    /// Whether the file has a table of properties, from which `text` was made.
+    pub(crate) from_table: bool,
 }
 
 /// A property of an [`ObjectSchema`].
@@ -58,7 +60,45 @@ impl ObjectSchema {
     #[must_use]
     pub fn empty(place: Place) -> Self {
         let text = "{\"type\":\"object\",\"properties\":{},\"additionalProperties\":false}".to_owned();
-        Self { text, places: Places::new(), place, properties: Vec::new() }
+        Self { text, places: Places::new(), place, properties: Vec::new(), from_table: true }
+    }
+
+    /// The same with another property, which is optional. It counts as written where the whole was.
+    pub(crate) fn with_property(mut self, name: &str, schema: &str) -> Self {
+        let place = self.place.clone();
+        let (name, text) = (name.to_owned(), schema.to_owned());
+        self.properties.push(Property { name, place, text, required: false });
+        if self.from_table {
+            self.text = text_of(&self.properties);
+            return self;
+        }
+        let Ok(document) = Document::parse(self.text.as_str(), &json::Limits::default()) else { return self };
+        let mut text = String::from("{");
+        for (index, (key, value)) in document.root().members().enumerate() {
+            if index > 0 {
+                text.push(',');
+            }
+            text.push_str(key.raw());
+            text.push(':');
+            if key.is_str("properties") {
+                push_properties(&mut text, &self.properties);
+            } else {
+                text.push_str(value.raw());
+            }
+        }
+        text.push('}');
+        self.text = text;
+        self
+    }
+
+    /// Makes properties required, where the schema is made from a table of properties.
+    pub(crate) fn require(&mut self, which: impl Fn(&Property) -> bool) {
+        if self.from_table {
+            for property in &mut self.properties {
+                property.required |= which(property);
+            }
+            self.text = text_of(&self.properties);
+        }
     }
 
     /// The property of that name.
@@ -126,8 +166,7 @@ fn of_properties(
     place: Place,
     name: &str,
 ) -> ObjectSchema {
-    let mut schema =
-        ObjectSchema { text: String::new(), places: Places::new(), place, properties: Vec::new() };
+    let mut schema = ObjectSchema::empty(place);
     schema.places.insert(String::new(), schema.place.clone());
     let members = value.get_ref().as_table().map(in_file_order).unwrap_or_default();
     for (key, property) in members {
@@ -171,16 +210,8 @@ fn of_properties(
 }
 
 fn text_of(properties: &[Property]) -> String {
-    let mut text = String::from("{\"type\":\"object\",\"properties\":{");
-    for (index, property) in properties.iter().enumerate() {
-        if index > 0 {
-            text.push(',');
-        }
-        json::push_string(&mut text, &property.name);
-        text.push(':');
-        text.push_str(&property.text);
-    }
-    text.push('}');
+    let mut text = String::from("{\"type\":\"object\",\"properties\":");
+    push_properties(&mut text, properties);
     let required: Vec<&Property> = properties.iter().filter(|property| property.required).collect();
     if !required.is_empty() {
         text.push_str(",\"required\":[");
@@ -194,6 +225,19 @@ fn text_of(properties: &[Property]) -> String {
     }
     text.push_str(",\"additionalProperties\":false}");
     text
+}
+
+fn push_properties(text: &mut String, properties: &[Property]) {
+    text.push('{');
+    for (index, property) in properties.iter().enumerate() {
+        if index > 0 {
+            text.push(',');
+        }
+        json::push_string(text, &property.name);
+        text.push(':');
+        text.push_str(&property.text);
+    }
+    text.push('}');
 }
 
 /// A whole JSON Schema, which must be one of an object.
@@ -232,7 +276,8 @@ fn object_schema(document: &Document, places: Places, place: Place) -> Result<Ob
             name,
         });
     }
-    Ok(ObjectSchema { text: document.text().to_owned(), places, place, properties })
+    let text = document.text().to_owned();
+    Ok(ObjectSchema { text, places, place, properties, from_table: false })
 }
 
 /// Reads the schema of a `.json` file.

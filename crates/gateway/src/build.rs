@@ -1,0 +1,88 @@
+//! From a configuration to tools that can be served, or to everything that is wrong with it.
+//!
+//! Here the sources are opened, the statements judged by their stores, the schemas compiled and the
+//! definitions linted. A tool with an error is not built; the configuration as a whole is then refused
+//! by whoever asked. The loader calls it.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use callgate_core::limits::Limits as GateLimits;
+use callgate_core::snapshot::Tool as GateTool;
+use futures_util::StreamExt as _;
+
+use crate::config::{Config, Finding, Limits};
+use crate::sql_tool::Seals;
+
+mod columns;
+mod contract;
+mod judge;
+mod shapes;
+mod sources;
+
+use judge::Judge;
+use sources::Opened;
+
+/// How many tools are judged at once: each asks its store a few questions.
+const AT_ONCE: usize = 8;
+
+/// What a configuration gave.
+#[derive(Default)]
+pub(crate) struct Built {
+    pub(crate) tools: Vec<Arc<GateTool>>,
+    pub(crate) findings: Vec<Finding>,
+    /// The files besides the configuration whose change changes the result.
+    pub(crate) files: Vec<PathBuf>,
+}
+
+/// Builds every tool of a configuration.
+pub(crate) async fn build(config: &Config, directory: &Path, limits: &Limits, seals: &Arc<Seals>) -> Built {
+    let mut built = Built::default();
+    let opened = sources::open(config, directory, &mut built).await;
+    let gate = gate_limits(config);
+    check_names(config, &mut built.findings);
+    let judge = Judge { config, directory, limits, gate: &gate, opened: &opened, seals };
+    let judged: Vec<_> = futures_util::stream::iter(&config.tool)
+        .map(|tool| judge.tool(tool))
+        .buffered(AT_ONCE)
+        .collect()
+        .await;
+    for judged in judged {
+        built.findings.extend(judged.findings);
+        built.files.extend(judged.files);
+        built.tools.extend(judged.tool.map(Arc::new));
+    }
+    built
+}
+
+/// The bounds of the gate that a configuration asks for.
+pub(crate) fn gate_limits(config: &Config) -> GateLimits {
+    let mut gate = GateLimits::default();
+    gate.call_timeout_max = Duration::from_secs(3600);
+    let Some(table) = &config.limits else { return gate };
+    if let Some(timeout) = &table.timeout_ms {
+        gate.call_timeout = Duration::from_millis(**timeout);
+    }
+    if let Some(bytes) = table.max_request_bytes.as_ref().and_then(|bytes| usize::try_from(**bytes).ok()) {
+        gate.message.bytes = bytes;
+    }
+    gate
+}
+
+/// Names that differ only in case are one name for a reader and two for the protocol.
+fn check_names(config: &Config, findings: &mut Vec<Finding>) {
+    for (index, tool) in config.tool.iter().enumerate() {
+        let same = |other: &&crate::config::Tool| other.name.eq_ignore_ascii_case(&tool.name);
+        if let Some(first) = config.tool.iter().take(index).find(same) {
+            findings.push(
+                Finding::error(
+                    "similar_name",
+                    format!("`{}` and `{}` differ in case only", tool.name.as_str(), first.name.as_str()),
+                    "rename one of them; a model cannot tell them apart",
+                )
+                .at(tool.name.place().clone()),
+            );
+        }
+    }
+}

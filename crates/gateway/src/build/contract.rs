@@ -1,0 +1,64 @@
+//! Compiling the contract of a tool, and putting its faults and the lint's findings where they belong.
+//!
+//! The rules are those of the core; only their places are found here. The judge of tools calls it.
+
+use callgate_core::contract::lint::{self, lint};
+use callgate_core::contract::{Contract, Definition};
+use callgate_core::limits::Limits as GateLimits;
+
+use super::shapes::row_pointer;
+use crate::config::{Finding, ObjectSchema, Place, Tool, nearest_place};
+
+/// Where the parts of a definition were written.
+pub(super) struct Origins<'t> {
+    pub(super) tool: &'t Tool,
+    pub(super) items: &'t str,
+    pub(super) input: &'t ObjectSchema,
+    pub(super) output: &'t ObjectSchema,
+}
+
+/// The contract, or nothing when it has a fault.
+pub(super) fn compile(
+    definition: &Definition,
+    origins: &Origins<'_>,
+    limits: &GateLimits,
+    findings: &mut Vec<Finding>,
+) -> Option<Contract> {
+    for found in lint(definition, limits) {
+        let place = origins.place(found.member, &found.pointer);
+        let finding = match found.severity {
+            lint::Severity::Error => Finding::error(found.rule, found.message, found.remedy),
+            lint::Severity::Warning => Finding::warning(found.rule, found.message, found.remedy),
+        };
+        findings.push(finding.at(place));
+    }
+    match Contract::new(definition, limits) {
+        Ok(contract) => Some(contract),
+        Err(faults) => {
+            findings.extend(faults.into_iter().map(|fault| {
+                let place = origins.place(fault.member, &fault.pointer);
+                let code = if fault.member.ends_with("Schema") { "bad_schema" } else { "bad_definition" };
+                Finding::error(code, fault.problem, fault.remedy).at(place)
+            }));
+            None
+        }
+    }
+}
+
+impl Origins<'_> {
+    fn place(&self, member: &str, pointer: &str) -> Place {
+        let in_schema = |schema: &ObjectSchema, pointer: &str| {
+            // The root is the whole table or file, which says less than the line that begins it.
+            nearest_place(&schema.places, pointer).unwrap_or(&schema.place).clone()
+        };
+        let written = match member {
+            "inputSchema" => Some(in_schema(self.input, pointer)),
+            "outputSchema" => Some(in_schema(self.output, row_pointer(self.items, pointer))),
+            "description" => self.tool.description.as_ref().map(|text| text.place().clone()),
+            "title" => self.tool.title.as_ref().map(|text| text.place().clone()),
+            "timeout" => self.tool.timeout_ms.as_ref().map(|number| number.place().clone()),
+            _ => None,
+        };
+        written.unwrap_or_else(|| self.tool.name.place().clone())
+    }
+}

@@ -1,0 +1,353 @@
+//! One tool of the file: its statement, its schemas and how they fit together.
+//!
+//! Everything that can be found is found, also when something else is wrong; only then nothing is
+//! built. The build step calls it.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use callgate_adapters::sql::directions;
+use callgate_core::contract::{Definition, Effect as CoreEffect};
+use callgate_core::limits::Limits as GateLimits;
+use callgate_core::port::{Prepared, SortKey, SourceError, Statement};
+use callgate_core::snapshot::Tool as GateTool;
+
+use super::contract::{Origins, compile};
+use super::sources::{Ready, unreachable};
+use super::{Opened, columns, shapes};
+use crate::config::{
+    Config, Direction, Effect, Finding, Limits, Located, ObjectSchema, Severity, Shape, Tool, listed, meant,
+    read_file,
+};
+use crate::sql_tool::{Plan, Seals, SqlTool};
+
+/// Parameters that are the caller's and never the model's.
+const BOUND: [&str; 2] = ["tenant", "principal"];
+/// Rows of a result where nothing is said.
+const MAX_ROWS: usize = 1000;
+/// Bytes of the rows of a result where nothing is said.
+const MAX_BYTES: usize = 256 << 10;
+
+/// What a tool is judged by.
+pub(super) struct Judge<'j> {
+    pub(super) config: &'j Config,
+    pub(super) directory: &'j Path,
+    pub(super) limits: &'j Limits,
+    pub(super) gate: &'j GateLimits,
+    pub(super) opened: &'j Opened,
+    pub(super) seals: &'j Arc<Seals>,
+}
+
+/// What came of a tool.
+#[derive(Default)]
+pub(super) struct Judged {
+    pub(super) tool: Option<GateTool>,
+    pub(super) findings: Vec<Finding>,
+    pub(super) files: Vec<PathBuf>,
+}
+
+impl Judge<'_> {
+    pub(super) async fn tool(&self, tool: &Tool) -> Judged {
+        let mut judged = Judged::default();
+        self.check_effect(tool, &mut judged.findings);
+        let input = match &tool.input {
+            None => Some(ObjectSchema::empty(tool.name.place().clone())),
+            Some(shape) => self.shape(shape, &mut judged),
+        };
+        let output = tool.output.as_ref().and_then(|shape| self.shape(shape, &mut judged));
+        let ready = self.source(tool, &mut judged.findings);
+        let prepared = match (&ready, &tool.sql) {
+            (Some(ready), Some(sql)) => self.prepare(ready, sql, &mut judged.findings).await,
+            _ => None,
+        };
+        if let (Some(prepared), Some(input), Some(ready), Some(sql)) = (&prepared, &input, &ready, &tool.sql)
+        {
+            self.check_parameters(tool, sql, prepared, input, ready, &mut judged.findings);
+        }
+        let (Some(mut output), Some(input)) = (output, input) else { return judged };
+        output.require(|property| columns::form(property).1);
+        let items = self.items(tool, &mut judged.findings);
+        let (max_rows, max_bytes) = self.bounds(tool, &mut judged.findings);
+        let paged = tool.page.is_some();
+        let input = if paged { shapes::with_cursor(input) } else { input };
+        let definition =
+            self.definition(tool, &input, &shapes::output(&items, &output, max_rows, paged), max_bytes);
+        let origins = Origins { tool, items: &items, input: &input, output: &output };
+        let contract = compile(&definition, &origins, self.gate, &mut judged.findings);
+        let (Some(prepared), Some(ready), Some(sql)) = (prepared, ready, &tool.sql) else { return judged };
+        let statement = Statement {
+            sql: sql.to_string(),
+            columns: columns::columns(&output, &prepared.columns, &mut judged.findings),
+            key: self.key(tool, sql, &prepared, &ready, &mut judged.findings),
+        };
+        if judged.findings.iter().any(|finding| finding.severity == Severity::Error) {
+            return judged;
+        }
+        if let Err(error) = ready.source.check(&statement).await {
+            report(&error, sql, &mut judged.findings);
+            return judged;
+        }
+        let parameters = prepared.parameters.into_iter().map(|(name, _)| name).collect();
+        let plan = Plan { statement: Arc::new(statement), parameters, items, max_rows, max_bytes, paged };
+        judged.tool = contract.map(|contract| {
+            GateTool::new(contract, SqlTool::new(plan, ready.source, Arc::clone(self.seals)))
+        });
+        judged
+    }
+
+    fn check_effect(&self, tool: &Tool, findings: &mut Vec<Finding>) {
+        let Some(effect) = &tool.effect else { return };
+        if **effect > Effect::Preview {
+            findings.push(
+                Finding::error(
+                    "effect_not_served",
+                    "this version serves no tool that changes something, because it cannot record yet what came of it",
+                    "leave the tool out; serve what only reads, with the effect `read`, `external_read` or `preview`",
+                )
+                .at(effect.place().clone()),
+            );
+        }
+    }
+
+    fn shape(&self, shape: &Shape, judged: &mut Judged) -> Option<ObjectSchema> {
+        match shape {
+            Shape::Inline(schema) => Some(schema.clone()),
+            Shape::File(path) => {
+                judged.files.push(self.directory.join(path.as_str()));
+                read_file(path, self.directory, self.limits)
+                    .map_err(|finding| judged.findings.push(finding))
+                    .ok()
+            }
+        }
+    }
+
+    fn source(&self, tool: &Tool, findings: &mut Vec<Finding>) -> Option<Ready> {
+        let name = tool.source.as_ref()?;
+        if let Some(opened) = self.opened.get(name.as_str()) {
+            return opened.clone();
+        }
+        // A source whose table has an error was reported there.
+        let written: Vec<&str> = self.opened.keys().map(String::as_str).collect();
+        let remedy = match written.is_empty() {
+            true => format!("add a table `[source.{}]`", name.as_str()),
+            false => format!("use one of {}, or add a table `[source.{}]`", listed(&written), name.as_str()),
+        };
+        findings.push(
+            Finding::error(
+                "unknown_source",
+                format!("there is no source `{}`{}", name.as_str(), meant(name, &written)),
+                remedy,
+            )
+            .at(name.place().clone()),
+        );
+        None
+    }
+
+    async fn prepare(
+        &self,
+        ready: &Ready,
+        sql: &Located<String>,
+        findings: &mut Vec<Finding>,
+    ) -> Option<Prepared> {
+        if sql.len() > self.limits.sql_bytes {
+            let message = format!("the statement has more than {} bytes", self.limits.sql_bytes);
+            let finding = Finding::error("too_long", message, "put it into a view and select from that");
+            findings.push(finding.at(sql.place().clone()));
+            return None;
+        }
+        let prepared = ready.source.prepare(sql).await.map_err(|error| report(&error, sql, findings)).ok()?;
+        for (what, count, limit) in [
+            ("columns", prepared.columns.len(), self.limits.columns),
+            ("parameters", prepared.parameters.len(), self.limits.parameters),
+        ] {
+            if count > limit {
+                let message = format!("the statement has more than {limit} {what}");
+                let finding = Finding::error("too_many", message, "split the tool");
+                findings.push(finding.at(sql.place().clone()));
+            }
+        }
+        Some(prepared)
+    }
+
+    fn check_parameters(
+        &self,
+        tool: &Tool,
+        sql: &Located<String>,
+        prepared: &Prepared,
+        input: &ObjectSchema,
+        ready: &Ready,
+        findings: &mut Vec<Finding>,
+    ) {
+        let binds = |name: &str| prepared.parameters.iter().any(|(other, _)| other == name);
+        let known: Vec<&str> = input.properties.iter().map(|property| property.name.as_str()).collect();
+        for (name, at) in &prepared.parameters {
+            if BOUND.contains(&name.as_str()) || input.property(name).is_some() {
+                continue;
+            }
+            let message =
+                format!("the parameter `:{name}` is no property of the input{}", meant(name, &known));
+            let remedy =
+                format!("add it to [tool.{}.input], or remove it from the query", tool.name.as_str());
+            findings
+                .push(Finding::error("unknown_parameter", message, remedy).at(sql.place_within(at.clone())));
+        }
+        for property in &input.properties {
+            let (code, message, remedy) = if BOUND.contains(&property.name.as_str()) {
+                (
+                    "reserved_input",
+                    format!("`{}` comes from the caller's identity and cannot be an input", property.name),
+                    format!("remove it from the input; `:{}` is bound without it", property.name),
+                )
+            } else if property.name == "cursor" && tool.page.is_some() {
+                (
+                    "reserved_input",
+                    "`cursor` is added to the input of a paged tool".to_owned(),
+                    "remove it from the input".to_owned(),
+                )
+            } else if !binds(&property.name) {
+                (
+                    "unused_input",
+                    format!("the query never uses the input `{}`", property.name),
+                    format!("use it as `:{}` in the query, or remove it from the input", property.name),
+                )
+            } else {
+                continue;
+            };
+            findings.push(Finding::error(code, message, remedy).at(property.place.clone()));
+        }
+        if ready.tenant_scoped && !binds("tenant") {
+            let finding = Finding::error(
+                "tenant_unbound",
+                "the source is tenant_scoped, and the query does not bind `:tenant`",
+                "restrict the rows to the caller's tenant, for example `where tenant_id = :tenant`",
+            );
+            findings.push(finding.at(sql.place().clone()));
+        }
+        let local = self.config.auth.as_ref().and_then(|auth| auth.local.as_ref());
+        if binds("tenant") && local.is_none() {
+            let finding = Finding::warning(
+                "tenant_unknown",
+                "the query binds `:tenant`, and no caller has a tenant",
+                "add `[auth.local]` with a principal and a tenant; until then every call is refused",
+            );
+            findings.push(finding.at(sql.place().clone()));
+        }
+    }
+
+    fn items(&self, tool: &Tool, findings: &mut Vec<Finding>) -> String {
+        let Some(items) = &tool.items else { return "rows".to_owned() };
+        if items.is_empty() || matches!(items.as_str(), "nextCursor" | "truncated") {
+            let finding = Finding::error(
+                "invalid_name",
+                format!("the array of rows cannot be named {:?}", items.as_str()),
+                "name it after what a row is, for example `items = \"invoices\"`",
+            );
+            findings.push(finding.at(items.place().clone()));
+        }
+        items.to_string()
+    }
+
+    /// The bounds on rows and bytes.
+    fn bounds(&self, tool: &Tool, findings: &mut Vec<Finding>) -> (usize, usize) {
+        let table = self.config.limits.as_ref();
+        let number = |own: &Option<Located<u64>>, general: Option<&Located<u64>>, default: usize| {
+            let chosen = own.as_ref().or(general);
+            chosen.and_then(|number| usize::try_from(**number).ok()).unwrap_or(default)
+        };
+        let max_rows = number(&tool.max_rows, table.and_then(|table| table.max_rows.as_ref()), MAX_ROWS);
+        let max_bytes = number(&tool.max_bytes, table.and_then(|table| table.max_bytes.as_ref()), MAX_BYTES);
+        let size = tool.page.as_ref().and_then(|page| page.size.as_ref());
+        let Some(size) = size else { return (max_rows, max_bytes) };
+        let rows = usize::try_from(**size).unwrap_or(max_rows);
+        if rows > max_rows {
+            let finding = Finding::error(
+                "out_of_range",
+                format!("a page of {rows} rows is larger than `max_rows`, which is {max_rows}"),
+                "choose a smaller page, or a larger `max_rows`",
+            );
+            findings.push(finding.at(size.place().clone()));
+        }
+        (rows, max_bytes)
+    }
+
+    fn definition(&self, tool: &Tool, input: &ObjectSchema, output: &str, max_bytes: usize) -> Definition {
+        let text = |text: &Option<Located<String>>| text.as_ref().map(|text| text.trim().to_owned());
+        let effect = match tool.effect.as_ref().map(|effect| **effect) {
+            Some(Effect::ExternalRead) => CoreEffect::ExternalRead,
+            Some(Effect::Preview) => CoreEffect::Preview,
+            // A missing or greater effect is an error already; nothing is built then.
+            _ => CoreEffect::Read,
+        };
+        let mut definition = Definition::new(tool.name.as_str(), effect, input.text.as_str());
+        definition.title = text(&tool.title);
+        definition.description = text(&tool.description);
+        definition.output_schema = Some(output.to_owned());
+        definition.timeout = tool.timeout_ms.as_ref().map(|timeout| Duration::from_millis(**timeout));
+        // The rows, and what stands around them: the cursor and its key.
+        definition.output_bytes = Some(max_bytes.saturating_mul(2).saturating_add(16 << 10));
+        let labels = tool.labels.iter().flat_map(|labels| labels.iter());
+        definition.labels = labels.map(|label| label.to_string()).collect();
+        definition
+    }
+
+    fn key(
+        &self,
+        tool: &Tool,
+        sql: &Located<String>,
+        prepared: &Prepared,
+        ready: &Ready,
+        findings: &mut Vec<Finding>,
+    ) -> Vec<SortKey> {
+        let Some(page) = &tool.page else { return Vec::new() };
+        let ordered = directions(sql, ready.dialect);
+        let names: Vec<&str> = prepared.columns.iter().map(|column| column.name.as_str()).collect();
+        let mut key = Vec::with_capacity(page.key.len());
+        for part in &page.key {
+            let column = &part.column;
+            let matching = names.iter().filter(|name| **name == column.as_str()).count();
+            if matching != 1 {
+                let finding = Finding::error(
+                    "page_key",
+                    format!(
+                        "the page key names `{}`, which is {} of the query{}",
+                        column.as_str(),
+                        if matching == 0 { "no column" } else { "two columns" },
+                        meant(column, &names)
+                    ),
+                    format!("name columns that the query gives once: {}", listed(&names)),
+                );
+                findings.push(finding.at(column.place().clone()));
+                continue;
+            }
+            let own =
+                ordered.iter().find(|(name, _)| name == column.as_str()).map(|(_, descending)| *descending);
+            let written = part.direction.map(|direction| direction == Direction::Descending);
+            if let (Some(written), Some(own)) = (written, own)
+                && written != own
+            {
+                let finding = Finding::error(
+                    "page_key",
+                    format!("the page key and the query order `{}` in opposite directions", column.as_str()),
+                    "leave the direction out of the page key, or make both the same",
+                );
+                findings.push(finding.at(column.place().clone()));
+            }
+            let descending = written.or(own).unwrap_or(false);
+            key.push(SortKey { column: column.to_string(), descending });
+        }
+        key
+    }
+}
+
+/// What a source said about a statement, at its place in the statement.
+fn report(error: &SourceError, sql: &Located<String>, findings: &mut Vec<Finding>) {
+    let SourceError::Statement(faults) = error else {
+        findings.push(unreachable(error).at(sql.place().clone()));
+        return;
+    };
+    for fault in faults {
+        let place = fault.at.clone().map_or_else(|| sql.place().clone(), |at| sql.place_within(at));
+        findings.push(Finding::error(fault.code, fault.message.as_str(), fault.remedy.as_str()).at(place));
+    }
+}

@@ -1,0 +1,152 @@
+//! Opening the sources of a configuration and reaching each of them once.
+//!
+//! A connection string is read here and nowhere else, and never shown. The build step calls it.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use callgate_adapters::postgres::{self, Postgres};
+use callgate_adapters::sql::Dialect;
+use callgate_adapters::sqlite::{self, Sqlite};
+use callgate_core::port::{QuerySource, SourceError};
+
+use super::Built;
+use crate::config::{Config, ConnectionUrl, Finding, Located, Place, PostgresSource, Source, SqliteSource};
+
+/// A source that tools can be judged on.
+#[derive(Clone)]
+pub(super) struct Ready {
+    pub(super) source: Arc<dyn QuerySource>,
+    pub(super) dialect: Dialect,
+    pub(super) tenant_scoped: bool,
+}
+
+/// The sources by name; nothing for one that is in the file and cannot be used.
+pub(super) type Opened = BTreeMap<String, Option<Ready>>;
+
+pub(super) async fn open(config: &Config, directory: &Path, built: &mut Built) -> Opened {
+    let mut opened = Opened::new();
+    for (name, source) in &config.source {
+        let (made, place) = match source {
+            Source::Sqlite(table) => (sqlite(table, directory), table.path.as_ref().map(Located::place)),
+            Source::Postgres(table) => {
+                (postgres(table, directory, built), table.url.as_ref().map(Located::place))
+            }
+        };
+        let place = place.unwrap_or_else(|| name.place());
+        let ready = match made {
+            Some(Ok((source, dialect))) => {
+                probe(source, name, place, &mut built.findings).await.map(|source| (source, dialect))
+            }
+            Some(Err(finding)) => {
+                built.findings.push(finding.at(place.clone()));
+                None
+            }
+            None => None,
+        };
+        let tenant_scoped = source.tenant_scoped();
+        let ready = ready.map(|(source, dialect)| Ready { source, dialect, tenant_scoped });
+        opened.insert(name.to_string(), ready);
+    }
+    opened
+}
+
+type Made = Option<Result<(Arc<dyn QuerySource>, Dialect), Finding>>;
+
+async fn probe(
+    source: Arc<dyn QuerySource>,
+    name: &Located<String>,
+    place: &Place,
+    findings: &mut Vec<Finding>,
+) -> Option<Arc<dyn QuerySource>> {
+    match source.probe().await {
+        Ok(advice) => {
+            for advice in advice {
+                let finding = Finding::warning(advice.code, advice.message, advice.remedy);
+                findings.push(finding.at(name.place().clone()));
+            }
+            Some(source)
+        }
+        Err(error) => {
+            findings.push(unreachable(&error).at(place.clone()));
+            None
+        }
+    }
+}
+
+pub(super) fn unreachable(error: &SourceError) -> Finding {
+    match error {
+        SourceError::Unreachable { message, remedy } => {
+            Finding::error("source_unreachable", message.as_str(), remedy.as_str())
+        }
+        other => Finding::error(
+            "source_unreachable",
+            format!("the source cannot be used: {other:?}"),
+            "check the source with its own tools",
+        ),
+    }
+}
+
+fn sqlite(table: &SqliteSource, directory: &Path) -> Made {
+    let path = table.path.as_ref()?;
+    let mut options = sqlite::Options::new(directory.join(path.as_str()));
+    if let Some(connections) = count(table.connections.as_ref()) {
+        options.connections = connections;
+    }
+    if let Some(timeout) = &table.busy_timeout_ms {
+        options.busy_timeout = Duration::from_millis(**timeout);
+    }
+    Some(Ok((Arc::new(Sqlite::new(options)), Dialect::Sqlite)))
+}
+
+fn postgres(table: &PostgresSource, directory: &Path, built: &mut Built) -> Made {
+    let url = match read_url(table.url.as_ref()?, directory, built) {
+        Ok(url) => url,
+        Err(finding) => return Some(Err(finding)),
+    };
+    let mut options = postgres::Options::new(url);
+    if let Some(connections) = count(table.connections.as_ref()) {
+        options.connections = connections;
+    }
+    if let Some(timeout) = &table.statement_timeout_ms {
+        options.statement_timeout = Duration::from_millis(**timeout);
+    }
+    if let Some(timeout) = &table.connect_timeout_ms {
+        options.connect_timeout = Duration::from_millis(**timeout);
+    }
+    Some(match Postgres::new(&options) {
+        Ok(source) => Ok((Arc::new(source), Dialect::Postgres)),
+        Err(error) => Err(unreachable(&error)),
+    })
+}
+
+fn read_url(url: &ConnectionUrl, directory: &Path, built: &mut Built) -> Result<String, Finding> {
+    match url {
+        ConnectionUrl::Plain(url) => Ok(url.clone()),
+        ConnectionUrl::Env(name) => std::env::var(name).map_err(|_| {
+            Finding::error(
+                "missing_secret",
+                format!("the environment variable `{name}` is not set"),
+                "set it to the URL of the database before the server starts",
+            )
+        }),
+        ConnectionUrl::File(path) => {
+            let full = directory.join(path);
+            built.files.push(full.clone());
+            let text = crate::config::read_text(&full, 8192).map_err(|why| {
+                Finding::error(
+                    "missing_secret",
+                    format!("the file {path:?} with the URL of the database cannot be read: {why}"),
+                    "write the URL into that file and let only the server read it",
+                )
+            })?;
+            Ok(text.trim().to_owned())
+        }
+    }
+}
+
+fn count(value: Option<&Located<u64>>) -> Option<usize> {
+    value.and_then(|value| usize::try_from(**value).ok())
+}

@@ -1,0 +1,28 @@
+//! Judging a configuration without serving it.
+//!
+//! It opens the sources and compiles everything, as loading does, and gives back what it found,
+//! warnings included. `callgate check` is the caller.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use callgate_core::port::{SystemClock, SystemEntropy};
+use callgate_core::seal::KeyRing;
+
+use crate::config::{Limits, Report};
+use crate::load::load;
+use crate::sql_tool::Seals;
+
+/// Everything that is wrong with a configuration, or should be better.
+#[must_use]
+pub fn check(path: impl AsRef<Path>) -> Report {
+    // Nothing is sealed here, so the keys need no randomness.
+    let seals = Seals {
+        keys: Arc::new(KeyRing::new([])),
+        clock: Arc::new(SystemClock),
+        entropy: Arc::new(SystemEntropy::default()),
+        lifetime: Duration::ZERO,
+    };
+    load(path.as_ref(), &Limits::default(), &Arc::new(seals)).report
+}

@@ -1,0 +1,80 @@
+//! Loading a configuration: the file, its schema files and its sources, with every error at once.
+//!
+//! It runs on a thread of its own with its own runtime, so it can be called from anywhere and never
+//! holds up a call that is being served. Connections that it makes for its questions end with it. The
+//! gate, the reload and the check are the callers.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use callgate_core::limits::Limits as GateLimits;
+use callgate_core::snapshot::Tool as GateTool;
+
+use crate::build::{Built, build, gate_limits};
+use crate::config::{Config, Finding, Limits, Report, parse, read_text};
+use crate::sql_tool::Seals;
+
+/// What a file gave.
+pub(crate) struct Loaded {
+    pub(crate) config: Config,
+    pub(crate) tools: Vec<Arc<GateTool>>,
+    pub(crate) gate_limits: GateLimits,
+    pub(crate) report: Report,
+    /// The files whose change changes the result, the configuration first.
+    pub(crate) files: Vec<PathBuf>,
+}
+
+/// Loads a file.
+pub(crate) fn load(path: &Path, limits: &Limits, seals: &Arc<Seals>) -> Loaded {
+    let (config, mut findings) = match read_text(path, limits.file_bytes) {
+        Ok(text) => parse(&path.display().to_string(), &text, limits),
+        Err(why) => {
+            let finding = Finding::error(
+                "unreadable_file",
+                format!("{} cannot be read: {why}", path.display()),
+                "check the name and the permissions, or make one with `callgate init`",
+            );
+            (parse("", "", limits).0, vec![finding])
+        }
+    };
+    let directory = path.parent().unwrap_or_else(|| Path::new(""));
+    let built = on_own_thread(&config, directory, limits, seals).unwrap_or_else(|why| {
+        let remedy = "free memory or threads of this machine and load again";
+        Built { findings: vec![Finding::error("not_loaded", why, remedy)], ..Built::default() }
+    });
+    findings.extend(built.findings);
+    if findings.len() > limits.findings {
+        let left = findings.len() - limits.findings;
+        findings.truncate(limits.findings);
+        findings.push(Finding::error(
+            "too_many",
+            format!("there are {left} more findings"),
+            "correct these first",
+        ));
+    }
+    let gate_limits = gate_limits(&config);
+    let files = std::iter::once(path.to_owned()).chain(built.files).collect();
+    Loaded { config, tools: built.tools, gate_limits, report: Report::new(findings), files }
+}
+
+fn on_own_thread(
+    config: &Config,
+    directory: &Path,
+    limits: &Limits,
+    seals: &Arc<Seals>,
+) -> Result<Built, String> {
+    std::thread::scope(|scope| {
+        let work = move || {
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_all()
+                .build()
+                .map_err(|error| format!("no runtime could be made for loading: {error}"))?;
+            Ok(runtime.block_on(build(config, directory, limits, seals)))
+        };
+        let thread = std::thread::Builder::new()
+            .name("callgate-load".to_owned())
+            .spawn_scoped(scope, work)
+            .map_err(|error| format!("no thread could be made for loading: {error}"))?;
+        thread.join().unwrap_or_else(|_| Err("loading the configuration panicked".to_owned()))
+    })
+}

@@ -1,0 +1,209 @@
+//! A tool that is one query: arguments in, rows out, page by page.
+//!
+//! What a call may do was settled at load; here values are bound and rows passed on. `:tenant` and
+//! `:principal` come from the caller's identity, never from arguments. Neither SQL nor a path nor a
+//! stored value gets into what a caller reads of a failure. The pipeline calls it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use callgate_core::contract::digest::{Digest, DigestBuilder};
+use callgate_core::invocation::Invocation;
+use callgate_core::outcome::ToolOutput;
+use callgate_core::port::{
+    Answer, Bind, Clock, Cut, Entropy, Execute, Execution, KeyValue, Query, QueryError, QuerySource, Rows,
+    Statement,
+};
+use callgate_core::refusal::{Code, Refusal};
+use callgate_core::seal::{Binding, KeyRing};
+use callgate_protocol::json::{Kind, Value, push_string};
+
+pub(crate) mod cursor;
+
+/// What seals cursors. It outlives a reload, so that a cursor stays valid as long as its tool does not
+/// change.
+pub(crate) struct Seals {
+    pub(crate) keys: Arc<KeyRing>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) entropy: Arc<dyn Entropy>,
+    pub(crate) lifetime: Duration,
+}
+
+/// What a tool does, as settled at load.
+pub(crate) struct Plan {
+    pub(crate) statement: Arc<Statement>,
+    pub(crate) parameters: Vec<String>,
+    /// The name of the array of rows.
+    pub(crate) items: String,
+    pub(crate) max_rows: usize,
+    pub(crate) max_bytes: usize,
+    pub(crate) paged: bool,
+}
+
+/// A tool that is one query.
+pub(crate) struct SqlTool {
+    plan: Plan,
+    source: Arc<dyn QuerySource>,
+    seals: Arc<Seals>,
+}
+
+impl SqlTool {
+    pub(crate) fn new(plan: Plan, source: Arc<dyn QuerySource>, seals: Arc<Seals>) -> Self {
+        Self { plan, source, seals }
+    }
+
+    async fn run(&self, invocation: &Invocation<'_>) -> Result<ToolOutput, Refusal> {
+        let query = Query {
+            statement: Arc::clone(&self.plan.statement),
+            values: self.values(invocation)?,
+            after: self.open_cursor(invocation)?,
+            max_rows: self.plan.max_rows,
+            max_bytes: self.plan.max_bytes,
+            deadline: invocation.deadline(),
+        };
+        let rows = self.source.query(query).await.map_err(refusal)?;
+        self.output(invocation, &rows)
+    }
+
+    fn values(&self, invocation: &Invocation<'_>) -> Result<Vec<(String, Bind)>, Refusal> {
+        let principal = invocation.principal();
+        let mut values = Vec::with_capacity(self.plan.parameters.len());
+        for name in &self.plan.parameters {
+            let value = match name.as_str() {
+                "principal" => Bind::Text(principal.subject.to_string()),
+                "tenant" => match &principal.tenant {
+                    Some(tenant) => Bind::Text(tenant.to_string()),
+                    // NULL could match what belongs to nobody.
+                    None => {
+                        return Err(Refusal::new(Code::Forbidden, "the tool needs a caller with a tenant"));
+                    }
+                },
+                name => invocation.arguments().get(name).map_or(Bind::Null, bind),
+            };
+            values.push((name.clone(), value));
+        }
+        Ok(values)
+    }
+
+    fn open_cursor(&self, invocation: &Invocation<'_>) -> Result<Option<Vec<KeyValue>>, Refusal> {
+        let cursor = if self.plan.paged { invocation.arguments().get("cursor") } else { None };
+        // A client that sends null for what it does not have has no cursor; the schema decides about that.
+        let Some(sealed) = cursor.and_then(Value::as_str) else { return Ok(None) };
+        let invalid = || Refusal::new(Code::InvalidCursor, "the cursor is not valid here");
+        let input = arguments_digest(invocation.arguments());
+        let seals = &self.seals;
+        let payload =
+            seals.keys.open(&binding(invocation, input), &sealed, &*seals.clock).map_err(|_| invalid())?;
+        let key = cursor::decode(&payload).filter(|key| key.len() == self.plan.statement.key.len());
+        key.map(Some).ok_or_else(invalid)
+    }
+
+    fn output(&self, invocation: &Invocation<'_>, rows: &Rows) -> Result<ToolOutput, Refusal> {
+        let mut json = String::with_capacity(rows.json.len() + 64);
+        json.push('{');
+        push_string(&mut json, &self.plan.items);
+        json.push(':');
+        json.push_str(&rows.json);
+        if let Some(key) = &rows.last {
+            let seals = &self.seals;
+            let input = arguments_digest(invocation.arguments());
+            let sealed = seals
+                .keys
+                .seal(
+                    &binding(invocation, input),
+                    &cursor::encode(key),
+                    seals.lifetime,
+                    &*seals.clock,
+                    &*seals.entropy,
+                )
+                .map_err(|error| {
+                    Refusal::new(Code::Internal, "the cursor could not be made").with_detail(error)
+                })?;
+            json.push_str(",\"nextCursor\":");
+            push_string(&mut json, &sealed);
+        }
+        // A page that ends where a page ends leaves nothing out: the cursor goes on from there.
+        let truncated = match rows.cut {
+            Cut::Whole => false,
+            Cut::Rows => !self.plan.paged,
+            Cut::Bytes => true,
+        };
+        json.push_str(if truncated { ",\"truncated\":true}" } else { ",\"truncated\":false}" });
+        Ok(ToolOutput::structured(json))
+    }
+}
+
+impl Execute for SqlTool {
+    fn execute<'a>(&'a self, invocation: &'a Invocation<'a>) -> Answer<'a, Execution> {
+        Answer::later(async move {
+            match self.run(invocation).await {
+                Ok(output) => Execution::Complete(output),
+                Err(refusal) => Execution::Failed(refusal),
+            }
+        })
+    }
+}
+
+fn bind(value: Value<'_>) -> Bind {
+    match value.kind() {
+        Kind::Null => Bind::Null,
+        Kind::Boolean => Bind::Boolean(value.as_bool().unwrap_or_default()),
+        Kind::Number => Bind::Number(value.raw().to_owned()),
+        Kind::String => Bind::Text(value.as_str().unwrap_or_default().into_owned()),
+        Kind::Array | Kind::Object => Bind::Json(value.raw().to_owned()),
+    }
+}
+
+/// The arguments without the cursor: a cursor goes on with the question that it was given for.
+fn arguments_digest(arguments: Value<'_>) -> Digest {
+    let mut members: Vec<_> = arguments
+        .members()
+        .map(|(name, value)| (name.as_str().unwrap_or_default(), value))
+        // An argument that is null binds the same as one that is absent.
+        .filter(|(name, value)| name != "cursor" && !value.is_null())
+        .collect();
+    members.sort_by(|(one, _), (other, _)| one.cmp(other));
+    let mut builder = DigestBuilder::new("callgate/cursor/1");
+    for (name, value) in members {
+        builder.json(&name, value);
+    }
+    builder.finish()
+}
+
+fn binding<'b>(invocation: &'b Invocation<'_>, input: Digest) -> Binding<'b> {
+    Binding {
+        purpose: "cursor",
+        principal: invocation.principal(),
+        subject: invocation.contract().name().as_str(),
+        contract: Some(invocation.contract().digest()),
+        input: Some(input),
+    }
+}
+
+/// What a caller may know of a failure; the rest goes to the log.
+fn refusal(error: QueryError) -> Refusal {
+    let detail = error.to_string();
+    let refusal = match error {
+        QueryError::Unavailable { .. } => {
+            Refusal::new(Code::SourceUnavailable, "the data source is not available")
+        }
+        QueryError::TimedOut => Refusal::new(Code::Timeout, "the query did not finish in time"),
+        QueryError::Value { parameter: Some(name), .. } => {
+            Refusal::new(Code::InvalidArguments, format!("the value of `{name}` cannot be looked up"))
+        }
+        QueryError::Value { parameter: None, .. } => {
+            Refusal::new(Code::InvalidArguments, "a value cannot be looked up; check ids, dates and numbers")
+        }
+        QueryError::Form { .. } => {
+            Refusal::new(Code::OutputInvalid, "a stored value does not fit the declared output")
+        }
+        QueryError::KeyNotUnique => {
+            Refusal::new(Code::OutputInvalid, "the pages of this tool do not line up")
+        }
+        QueryError::RowTooLarge => {
+            Refusal::new(Code::OutputTooLarge, "one row is larger than this tool may return")
+        }
+        _ => Refusal::new(Code::ToolFailed, "the query failed"),
+    };
+    refusal.with_detail(detail)
+}
