@@ -7,6 +7,7 @@
 mod typed;
 
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use callgate_core::contract::{Contract, Definition, DefinitionFault, Effect};
@@ -86,10 +87,12 @@ impl<T: Serialize + JsonSchema + Send + 'static> Output for WithContent<T> {
     }
 }
 
-/// A tool as its author describes it.
+/// A tool as its author describes it. Clones share their executor, so that a tool can be put into the
+/// next snapshot of a server, too.
+#[derive(Clone)]
 pub struct Tool {
     definition: Definition,
-    execute: Box<dyn Execute>,
+    execute: Arc<dyn Execute>,
 }
 
 impl Tool {
@@ -119,7 +122,7 @@ impl Tool {
 
     /// A tool of a definition with hand-written schemas and an executor of raw JSON.
     pub fn raw(definition: Definition, execute: impl Execute + 'static) -> Self {
-        Self { definition, execute: Box::new(execute) }
+        Self { definition, execute: Arc::new(execute) }
     }
 
     fn of<I, O, R>(name: String, effect: Effect, run: R) -> Self
@@ -130,7 +133,7 @@ impl Tool {
     {
         let mut definition = Definition::new(name, effect, schema::input::<I>());
         definition.output_schema = O::schema();
-        Self { definition, execute: Box::new(Typed::new(run)) }
+        Self { definition, execute: Arc::new(Typed::new(run)) }
     }
 
     /// The name that people see.
@@ -192,7 +195,7 @@ impl Tool {
     /// The tool of the gate, with its contract.
     pub(crate) fn compile(self, limits: &Limits) -> Result<GateTool, Vec<DefinitionFault>> {
         let contract = Contract::new(&self.definition, limits)?;
-        Ok(GateTool::new(contract, Boxed(self.execute)))
+        Ok(GateTool::new(contract, Shared(self.execute)))
     }
 }
 
@@ -202,10 +205,10 @@ impl fmt::Debug for Tool {
     }
 }
 
-/// An executor that was boxed before its tool was known to be valid.
-struct Boxed(Box<dyn Execute>);
+/// An executor that was made before its tool was known to be valid.
+struct Shared(Arc<dyn Execute>);
 
-impl Execute for Boxed {
+impl Execute for Shared {
     fn execute<'a>(
         &'a self,
         invocation: &'a callgate_core::invocation::Invocation<'a>,
