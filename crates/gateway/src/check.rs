@@ -5,7 +5,6 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 
 use callgate_core::port::{SystemClock, SystemEntropy};
 use callgate_core::seal::KeyRing;
@@ -22,7 +21,6 @@ pub fn check(path: impl AsRef<Path>) -> Report {
         keys: Arc::new(KeyRing::new([])),
         clock: Arc::new(SystemClock),
         entropy: Arc::new(SystemEntropy::default()),
-        lifetime: Duration::ZERO,
     };
     load(path.as_ref(), &Limits::default(), &Arc::new(seals)).report
 }

@@ -33,7 +33,7 @@ pub use shape::{ObjectSchema, Property, Shape};
 pub use source::{ConnectionUrl, Kind, PostgresSource, Source, SqliteSource};
 pub use tool::{Direction, Effect, Page, PageKey, Tool};
 
-pub(crate) use json::{nearest_place, pointer};
+pub(crate) use json::nearest_place;
 pub(crate) use reader::{listed, meant};
 pub(crate) use shape::read_file;
 
@@ -129,10 +129,14 @@ fn bound<T>(reading: &Reading, tables: &mut Vec<(Located<String>, T)>, limit: us
 
 /// Reads a text file of bounded size.
 pub(crate) fn read_text(path: &Path, limit: usize) -> Result<String, String> {
-    let file = std::fs::File::open(path).map_err(|error| error.kind().to_string())?;
+    let why = |error: std::io::Error| match error.kind() {
+        std::io::ErrorKind::NotFound => "there is no such file".to_owned(),
+        kind => kind.to_string(),
+    };
+    let file = std::fs::File::open(path).map_err(why)?;
     let mut bytes = Vec::new();
     let bound = u64::try_from(limit).unwrap_or(u64::MAX).saturating_add(1);
-    file.take(bound).read_to_end(&mut bytes).map_err(|error| error.kind().to_string())?;
+    file.take(bound).read_to_end(&mut bytes).map_err(why)?;
     if bytes.len() > limit {
         return Err(format!("it has more than {limit} bytes"));
     }

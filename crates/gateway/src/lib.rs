@@ -9,10 +9,14 @@ pub mod config;
 
 mod build;
 mod check;
+mod gate;
 mod load;
+mod reload;
 mod sql_tool;
 
 pub use check::check;
+pub use gate::{Gate, ServeError};
+pub use reload::{ReloadError, Reloader, WatchError, Watching};
 
 #[doc(hidden)]
 pub mod fuzzing;

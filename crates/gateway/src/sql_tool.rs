@@ -26,7 +26,6 @@ pub(crate) struct Seals {
     pub(crate) keys: Arc<KeyRing>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) entropy: Arc<dyn Entropy>,
-    pub(crate) lifetime: Duration,
 }
 
 /// What a tool does, as settled at load.
@@ -38,6 +37,7 @@ pub(crate) struct Plan {
     pub(crate) max_rows: usize,
     pub(crate) max_bytes: usize,
     pub(crate) paged: bool,
+    pub(crate) cursor_lifetime: Duration,
 }
 
 /// A tool that is one query.
@@ -112,7 +112,7 @@ impl SqlTool {
                 .seal(
                     &binding(invocation, input),
                     &cursor::encode(key),
-                    seals.lifetime,
+                    self.plan.cursor_lifetime,
                     &*seals.clock,
                     &*seals.entropy,
                 )

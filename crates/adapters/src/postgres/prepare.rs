@@ -53,7 +53,7 @@ pub(super) async fn prepare(
     template: &Template,
     sql: &str,
 ) -> Result<Prepared, SourceError> {
-    let (text, offsets, _) = template.render_numbered();
+    let (text, offsets, numbers) = template.render_numbered();
     let called = classify(&text, &offsets, template).map_err(SourceError::Statement)?;
     let refused = volatile(session, &called).await?;
     if !refused.is_empty() {
@@ -63,7 +63,8 @@ pub(super) async fn prepare(
     let statement = client
         .prepare(&text)
         .await
-        .map_err(|error| statement_error(&error, "sql_syntax", |at| original(&text, &offsets, sql, at)))?;
+        .map_err(|error| statement_error(&error, "sql_syntax", |at| original(&text, &offsets, sql, at)))
+        .map_err(|error| named(error, template, &numbers))?;
     let columns = statement.columns().iter().map(|column| SourceColumn {
         name: column.name().to_owned(),
         type_name: Some(column.type_().name().to_owned()),
@@ -136,7 +137,7 @@ fn statement_error(
         Some(ErrorPosition::Original(at)) => place(*at),
         _ => None,
     };
-    let remedy = if reported.code().code() == "42P18" {
+    let remedy = if matches!(reported.code().code(), "42P18" | "42P08") {
         "say its type, for example `:name::text`"
     } else if code == "sql_page" {
         "name each column of the query with `as`, and let the page key name such columns"
@@ -150,6 +151,20 @@ fn statement_error(
         remedy: remedy.to_owned(),
         at,
     }])
+}
+
+/// The same with the names of parameters instead of the numbers that PostgreSQL knows them by.
+fn named(error: SourceError, template: &Template, numbers: &[usize]) -> SourceError {
+    let SourceError::Statement(mut faults) = error else { return error };
+    for fault in &mut faults {
+        // From the largest number down, so that `$1` does not match inside of `$12`.
+        for (number, parameter) in numbers.iter().enumerate().rev() {
+            if let Some((name, _)) = template.parameters().get(*parameter) {
+                fault.message = fault.message.replace(&format!("${}", number + 1), &format!(":{name}"));
+            }
+        }
+    }
+    SourceError::Statement(faults)
 }
 
 /// The word in the original at a position that PostgreSQL counts in characters from 1.

@@ -2,6 +2,7 @@
 //!
 //! What both stores must do alike is in `shared.rs` and runs on both. `CALLGATE_TEST_POSTGRES` is the
 //! URL of a superuser of a private server; `cargo xtask test` starts one and sets it.
+#![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a failed step fails the test")]
 
 mod postgres;
 mod shared;

@@ -24,10 +24,14 @@ use crate::sql_tool::{Plan, Seals, SqlTool};
 
 /// Parameters that are the caller's and never the model's.
 const BOUND: [&str; 2] = ["tenant", "principal"];
+/// The name of the array of rows where nothing is said.
+const ROWS: &str = "rows";
 /// Rows of a result where nothing is said.
 const MAX_ROWS: usize = 1000;
 /// Bytes of the rows of a result where nothing is said.
 const MAX_BYTES: usize = 256 << 10;
+/// How long a cursor stays valid where nothing is said, in seconds.
+const CURSOR_LIFETIME_S: u64 = 3600;
 
 /// What a tool is judged by.
 pub(super) struct Judge<'j> {
@@ -65,7 +69,9 @@ impl Judge<'_> {
         {
             self.check_parameters(tool, sql, prepared, input, ready, &mut judged.findings);
         }
-        let (Some(mut output), Some(input)) = (output, input) else { return judged };
+        // A shape that could not be read was reported; the other one is judged all the same.
+        let empty = || ObjectSchema::empty(tool.name.place().clone());
+        let (input, mut output) = (input.unwrap_or_else(empty), output.unwrap_or_else(empty));
         output.require(|property| columns::form(property).1);
         let items = self.items(tool, &mut judged.findings);
         let (max_rows, max_bytes) = self.bounds(tool, &mut judged.findings);
@@ -89,7 +95,16 @@ impl Judge<'_> {
             return judged;
         }
         let parameters = prepared.parameters.into_iter().map(|(name, _)| name).collect();
-        let plan = Plan { statement: Arc::new(statement), parameters, items, max_rows, max_bytes, paged };
+        let lifetime = self.config.limits.as_ref().and_then(|table| table.cursor_lifetime_s.as_ref());
+        let plan = Plan {
+            statement: Arc::new(statement),
+            parameters,
+            items,
+            max_rows,
+            max_bytes,
+            paged,
+            cursor_lifetime: Duration::from_secs(lifetime.map_or(CURSOR_LIFETIME_S, |seconds| **seconds)),
+        };
         judged.tool = contract.map(|contract| {
             GateTool::new(contract, SqlTool::new(plan, ready.source, Arc::clone(self.seals)))
         });
@@ -236,7 +251,7 @@ impl Judge<'_> {
     }
 
     fn items(&self, tool: &Tool, findings: &mut Vec<Finding>) -> String {
-        let Some(items) = &tool.items else { return "rows".to_owned() };
+        let Some(items) = &tool.items else { return ROWS.to_owned() };
         if items.is_empty() || matches!(items.as_str(), "nextCursor" | "truncated") {
             let finding = Finding::error(
                 "invalid_name",
@@ -244,6 +259,7 @@ impl Judge<'_> {
                 "name it after what a row is, for example `items = \"invoices\"`",
             );
             findings.push(finding.at(items.place().clone()));
+            return ROWS.to_owned();
         }
         items.to_string()
     }

@@ -15,7 +15,8 @@ const ROOT_ONLY: &[&str] = &["$schema", "$defs", "definitions"];
 
 /// The input of a paged tool.
 pub(super) fn with_cursor(input: ObjectSchema) -> ObjectSchema {
-    input.with_property("cursor", CURSOR)
+    // A cursor that was declared is reported elsewhere.
+    if input.property("cursor").is_some() { input } else { input.with_property("cursor", CURSOR) }
 }
 
 /// The output of a tool whose rows have this schema. `paged` is whether there can be a next page.

@@ -304,7 +304,7 @@ pub(crate) fn nearest<'k>(word: &str, known: &[&'k str]) -> Option<&'k str> {
     known
         .iter()
         .map(|candidate| (strsim::damerau_levenshtein(&word.to_lowercase(), candidate), *candidate))
-        .filter(|(distance, _)| *distance <= allowed)
+        .filter(|(distance, _)| (1..=allowed).contains(distance))
         .min()
         .map(|(_, candidate)| candidate)
 }

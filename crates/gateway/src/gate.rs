@@ -1,0 +1,216 @@
+//! The whole gate in one value: the tools of a file and tools of Rust in one catalogue.
+//!
+//! A gate is built only from a file without errors. What is in force changes only as a whole, and only
+//! to something that builds. Rust authors and the command line start here.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use callgate_core::port::{EntropyError, SystemClock, SystemEntropy};
+use callgate_core::principal::Principal;
+use callgate_core::seal::KeyRing;
+use callgate_server::{BuildError, Server, ServerBuilder, Shutdown, StdioError, StdioLimits, Tool};
+
+use crate::config::{Config, Finding, Limits, Report};
+use crate::load::{Loaded, load};
+use crate::reload::{Reloader, WatchError};
+use crate::sql_tool::Seals;
+
+/// The version of a server whose file gives none.
+const VERSION: &str = "0.0.0";
+
+/// Changes to the builder that hold for every snapshot.
+type Customize = Arc<dyn Fn(ServerBuilder) -> ServerBuilder + Send + Sync>;
+
+/// A configuration that was loaded, and the tools of Rust beside it.
+///
+/// ```no_run
+/// use callgate_gateway::Gate;
+/// use callgate_server::{Context, Effect, Tool, ToolError};
+///
+/// #[derive(serde::Deserialize, schemars::JsonSchema)]
+/// struct Sum {
+///     a: i64,
+///     b: i64,
+/// }
+///
+/// async fn add(_: Context<'_>, Sum { a, b }: Sum) -> Result<i64, ToolError> {
+///     a.checked_add(b).ok_or_else(|| ToolError::new("the sum is too large"))
+/// }
+///
+/// # async fn run() -> Result<(), Box<dyn std::error::Error>> {
+/// Gate::from_file("callgate.toml")?
+///     .tool(Tool::new("add", Effect::Read, add).description("Adds two integers."))
+///     .serve()
+///     .await?;
+/// # Ok(())
+/// # }
+/// ```
+#[must_use]
+pub struct Gate {
+    loaded: Loaded,
+    recipe: Recipe,
+}
+
+/// How each snapshot is made.
+#[derive(Clone)]
+pub(crate) struct Recipe {
+    path: PathBuf,
+    seals: Arc<Seals>,
+    native: Vec<Tool>,
+    customize: Vec<Customize>,
+}
+
+impl Gate {
+    /// Loads a file. It may be called inside and outside of a runtime.
+    ///
+    /// # Errors
+    /// Everything that is wrong with the file.
+    pub fn from_file(path: impl AsRef<Path>) -> Result<Self, Report> {
+        let path = path.as_ref();
+        let entropy = SystemEntropy::default();
+        let keys = KeyRing::generate(&entropy).map_err(|EntropyError| {
+            let remedy = "start on a system whose random source works";
+            Report::new(vec![Finding::error(
+                "no_entropy",
+                "the random source of the system has failed",
+                remedy,
+            )])
+        })?;
+        let seals = Arc::new(Seals {
+            keys: Arc::new(keys),
+            clock: Arc::new(SystemClock),
+            entropy: Arc::new(entropy),
+        });
+        let recipe = Recipe { path: path.to_owned(), seals, native: Vec::new(), customize: Vec::new() };
+        let loaded = recipe.load();
+        if loaded.report.has_errors() { Err(loaded.report) } else { Ok(Self { loaded, recipe }) }
+    }
+
+    /// Adds a tool of Rust.
+    pub fn tool(mut self, tool: Tool) -> Self {
+        self.recipe.native.push(tool);
+        self
+    }
+
+    /// Changes how the server is built: its ports, prompts, resources and limits. The function is called
+    /// for each snapshot, after what the file says.
+    pub fn customize(
+        mut self,
+        change: impl Fn(ServerBuilder) -> ServerBuilder + Send + Sync + 'static,
+    ) -> Self {
+        self.recipe.customize.push(Arc::new(change));
+        self
+    }
+
+    /// What should be better about the file.
+    #[must_use]
+    pub fn report(&self) -> &Report {
+        &self.loaded.report
+    }
+
+    /// What the file says.
+    #[must_use]
+    pub fn config(&self) -> &Config {
+        &self.loaded.config
+    }
+
+    /// The server, and what puts a changed file in force.
+    ///
+    /// # Errors
+    /// Every fault of a tool of Rust, and names that two tools share.
+    pub fn build(self) -> Result<(Server, Reloader), BuildError> {
+        let Self { loaded, recipe } = self;
+        let files = loaded.files.clone();
+        let server = recipe.builder(loaded).build()?;
+        let reloader = Reloader::new(recipe, server.handle(), files);
+        Ok((server, reloader))
+    }
+
+    /// Serves over the standard streams until they end or the process is told to stop, and puts the file
+    /// in force again whenever it changes.
+    ///
+    /// # Errors
+    /// What keeps the server from being built or served.
+    pub async fn serve(self) -> Result<(), ServeError> {
+        let (server, reloader) = self.build()?;
+        let watching = reloader.watch()?;
+        let shutdown = Shutdown::on_signal().map_err(ServeError::Signals)?;
+        server.serve_stdio(StdioLimits::default(), shutdown).await?;
+        drop(watching);
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Gate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Gate").field("path", &self.recipe.path).finish_non_exhaustive()
+    }
+}
+
+impl Recipe {
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub(crate) fn load(&self) -> Loaded {
+        load(&self.path, &Limits::default(), &self.seals)
+    }
+
+    /// The builder of a snapshot.
+    pub(crate) fn builder(&self, loaded: Loaded) -> ServerBuilder {
+        let Loaded { config, tools, gate_limits, .. } = loaded;
+        let text = |value: Option<&crate::config::Located<String>>| value.map(|text| text.trim().to_owned());
+        let server = config.server.as_ref();
+        // A file without a name has an error and never gets here.
+        let name = text(server.and_then(|server| server.name.as_ref())).unwrap_or_default();
+        let version = text(server.and_then(|server| server.version.as_ref()));
+        let mut builder = Server::builder(name, version.unwrap_or_else(|| VERSION.to_owned()));
+        let mut limits = callgate_server::Limits::default();
+        limits.gate = gate_limits;
+        if let Some(size) = server.and_then(|server| server.page_size.as_ref()) {
+            limits.page_size = usize::try_from(**size).unwrap_or(limits.page_size);
+        }
+        builder = builder.limits(limits);
+        if let Some(title) = text(server.and_then(|server| server.title.as_ref())) {
+            builder = builder.title(title);
+        }
+        if let Some(instructions) = text(server.and_then(|server| server.instructions.as_ref())) {
+            builder = builder.instructions(instructions);
+        }
+        let local = config.auth.as_ref().and_then(|auth| auth.local.as_ref());
+        if let Some(principal) = local.and_then(|local| local.principal.as_ref()) {
+            let mut caller = Principal::new(principal.as_str());
+            if let Some(tenant) = local.and_then(|local| local.tenant.as_ref()) {
+                caller = caller.with_tenant(tenant.as_str());
+            }
+            builder = builder.local_principal(caller);
+        }
+        for tool in tools {
+            builder = builder.raw_tool(tool);
+        }
+        for tool in &self.native {
+            builder = builder.tool(tool.clone());
+        }
+        self.customize.iter().fold(builder, |builder, change| change(builder))
+    }
+}
+
+/// Why a gate was not served.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ServeError {
+    /// A tool of Rust has a fault, or two tools share a name.
+    #[error(transparent)]
+    Build(#[from] BuildError),
+    /// The files cannot be watched.
+    #[error(transparent)]
+    Watch(#[from] WatchError),
+    /// The process cannot be told to stop.
+    #[error("signals cannot be received")]
+    Signals(#[source] std::io::Error),
+    /// The standard streams failed.
+    #[error(transparent)]
+    Stdio(#[from] StdioError),
+}

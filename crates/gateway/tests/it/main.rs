@@ -1,0 +1,11 @@
+//! The gate over real files, real stores and real sockets.
+//!
+//! Tests of PostgreSQL need `CALLGATE_TEST_POSTGRES`, which `cargo xtask test` sets.
+#![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a failed step fails the test")]
+
+mod calls;
+mod load_errors;
+mod native;
+mod pages;
+mod reload;
+mod served;

@@ -1,0 +1,87 @@
+//! Changing the file while it is served.
+
+use std::time::Duration;
+
+use crate::served::{Files, HEAD, Served};
+
+fn toml(description: &str) -> String {
+    format!(
+        r#"{HEAD}
+[tool.count]
+description = "{description}"
+effect = "read"
+source = "billing"
+sql = "select count(*) as n from invoices where tenant_id = :tenant"
+output = "count.json"
+"#
+    )
+}
+
+const SCHEMA: &str = r#"{ "type": "object", "properties": { "n": { "type": "integer" } } }"#;
+
+fn files() -> Files {
+    let files = Files::new(&toml("first"));
+    files.write("count.json", SCHEMA);
+    files
+}
+
+async fn description(served: &Served) -> String {
+    served.tools().await[0]["description"].as_str().unwrap().to_owned()
+}
+
+/// Asks until the answer is there: file events take their time.
+async fn until(mut is: impl AsyncFnMut() -> bool) {
+    let limit = tokio::time::Instant::now() + Duration::from_secs(20);
+    while !is().await {
+        assert!(tokio::time::Instant::now() < limit, "the change was not noticed");
+    }
+}
+
+#[tokio::test]
+async fn a_changed_file_is_in_force_however_the_editor_writes_it() {
+    let files = files();
+    let mut served = files.serve().await;
+    let _watching = served.reloader.take().unwrap().watch().unwrap();
+    files.write("callgate.toml", &toml("written in place"));
+    until(async || description(&served).await == "written in place").await;
+    files.replace("callgate.toml", &toml("renamed over it"));
+    until(async || description(&served).await == "renamed over it").await;
+    files.replace("callgate.toml", &toml("and once more"));
+    until(async || description(&served).await == "and once more").await;
+}
+
+#[tokio::test]
+async fn a_schema_file_is_watched_too() {
+    let files = files();
+    let mut served = files.serve().await;
+    let _watching = served.reloader.take().unwrap().watch().unwrap();
+    files.replace("count.json", &SCHEMA.replace("\"integer\"", "\"integer\", \"minimum\": 0"));
+    until(async || served.tools().await[0]["outputSchema"].to_string().contains("minimum")).await;
+}
+
+#[tokio::test]
+async fn a_broken_file_leaves_the_old_one_in_force_until_it_is_mended() {
+    let files = files();
+    let mut served = files.serve().await;
+    let reloader = served.reloader.as_ref().unwrap();
+    files.write("callgate.toml", &toml("second").replace("n from", "m from").replace("effect", "efect"));
+    let report = reloader.reload().unwrap_err().to_string();
+    for code in ["unknown_key", "missing_key", "missing_column"] {
+        assert!(report.contains(code), "all errors at once: {report}");
+    }
+    assert_eq!(description(&served).await, "first");
+    assert_eq!(served.structured("count", "{}").await["rows"][0]["n"], 4);
+    let _watching = served.reloader.take().unwrap().watch().unwrap();
+    files.write("callgate.toml", &toml("third"));
+    until(async || description(&served).await == "third").await;
+}
+
+#[tokio::test]
+async fn a_missing_file_is_noticed_when_it_comes_back() {
+    let files = files();
+    let mut served = files.serve().await;
+    let _watching = served.reloader.take().unwrap().watch().unwrap();
+    std::fs::remove_file(files.at("callgate.toml")).unwrap();
+    files.write("callgate.toml", &toml("back"));
+    until(async || description(&served).await == "back").await;
+}

@@ -1,0 +1,163 @@
+//! A gate that is served over HTTP on a free loopback port, with a small billing database.
+
+use std::path::{Path, PathBuf};
+
+use callgate_gateway::{Gate, Reloader};
+use callgate_server::{HttpOptions, HttpServer, Server, Shutdown};
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// Three tenants, large ids, Unicode, NULL, a column that must never leave.
+pub(crate) const TABLES: &str = "
+    create table invoices (id integer primary key, tenant_id text, reference text, currency text,
+                           amount_minor integer, due_on text, status text, note text, secret text);
+    insert into invoices values
+        (9007199254740993, 'tenant-a', 'A-1', 'EUR', 9007199254740995, '2026-11-01', 'open', 'Zoë''s; drop table', 'x'),
+        (2, 'tenant-a', 'A-2', 'JPY', 0, '2026-10-01', 'open', null, 'x'),
+        (3, 'tenant-a', 'A-3', 'EUR', 700, '2026-10-01', 'overdue', '💡', 'x'),
+        (4, 'tenant-a', 'A-4', 'EUR', -5, null, 'open', '', 'x'),
+        (5, 'tenant-b', 'B-1', 'EUR', 100, '2026-10-01', 'open', 'other tenant', 'x');
+";
+
+/// The head of a file with the billing source.
+pub(crate) const HEAD: &str = r#"
+[server]
+name = "billing"
+
+[auth.local]
+principal = "dana"
+tenant = "tenant-a"
+
+[source.billing]
+kind = "sqlite"
+path = "billing.db"
+tenant_scoped = true
+"#;
+
+/// A directory with a database and a `callgate.toml`.
+pub(crate) struct Files {
+    directory: TempDir,
+}
+
+impl Files {
+    pub(crate) fn new(toml: &str) -> Self {
+        let files = Self { directory: tempfile::tempdir().unwrap() };
+        let database = rusqlite::Connection::open(files.at("billing.db")).unwrap();
+        database.execute_batch(TABLES).unwrap();
+        files.write("callgate.toml", toml);
+        files
+    }
+
+    pub(crate) fn at(&self, name: &str) -> PathBuf {
+        self.directory.path().join(name)
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.directory.path()
+    }
+
+    pub(crate) fn write(&self, name: &str, text: &str) {
+        std::fs::write(self.at(name), text).unwrap();
+    }
+
+    /// Replaces a file as editors do: a new one is written beside it and renamed over it.
+    pub(crate) fn replace(&self, name: &str, text: &str) {
+        let beside = self.at(&format!("{name}.new"));
+        std::fs::write(&beside, text).unwrap();
+        std::fs::rename(beside, self.at(name)).unwrap();
+    }
+
+    /// What a report says, without the directory of this test.
+    pub(crate) fn report(&self) -> String {
+        let text = callgate_gateway::check(self.at("callgate.toml")).to_string();
+        text.replace(&format!("{}/", self.path().display()), "")
+    }
+
+    pub(crate) fn gate(&self) -> Gate {
+        Gate::from_file(self.at("callgate.toml")).unwrap_or_else(|report| panic!("{report}"))
+    }
+
+    pub(crate) async fn serve(&self) -> Served {
+        let (server, reloader) = self.gate().build().unwrap();
+        Served::start(&server, Some(reloader)).await
+    }
+}
+
+/// A served gate.
+pub(crate) struct Served {
+    url: String,
+    client: reqwest::Client,
+    shutdown: Shutdown,
+    pub(crate) reloader: Option<Reloader>,
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        self.shutdown.force();
+    }
+}
+
+impl Served {
+    pub(crate) async fn start(server: &Server, reloader: Option<Reloader>) -> Self {
+        let shutdown = Shutdown::new();
+        let service = server.http(HttpOptions::default(), &shutdown);
+        let http = HttpServer::bind(([127, 0, 0, 1], 0).into(), service).await.unwrap();
+        let url = format!("http://{}/mcp", http.local_addr().unwrap());
+        tokio::spawn(http.run());
+        Self { url, client: reqwest::Client::new(), shutdown, reloader }
+    }
+
+    async fn request(&self, method: &str, name: Option<&str>, params: &str) -> String {
+        let body = format!(
+            r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{{{params}"_meta":{{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{{}}}}}}}}"#
+        );
+        let mut request = self
+            .client
+            .post(&self.url)
+            .header("content-type", "application/json")
+            .header("accept", "application/json, text/event-stream")
+            .header("mcp-protocol-version", "2026-07-28")
+            .header("mcp-method", method);
+        if let Some(name) = name {
+            request = request.header("mcp-name", name);
+        }
+        request.body(body).send().await.unwrap().text().await.unwrap()
+    }
+
+    /// The whole answer to a call, as text.
+    pub(crate) async fn answer(&self, tool: &str, arguments: &str) -> String {
+        self.request("tools/call", Some(tool), &format!(r#""name":"{tool}","arguments":{arguments},"#)).await
+    }
+
+    /// The `result` of a call.
+    pub(crate) async fn call(&self, tool: &str, arguments: &str) -> Value {
+        let text = self.answer(tool, arguments).await;
+        let mut answer: Value = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"));
+        assert!(answer.get("result").is_some(), "{text}");
+        answer["result"].take()
+    }
+
+    /// The structured result of a call that must succeed.
+    pub(crate) async fn structured(&self, tool: &str, arguments: &str) -> Value {
+        let mut result = self.call(tool, arguments).await;
+        assert!(result.get("isError").is_none_or(|flag| flag == false), "{result}");
+        result["structuredContent"].take()
+    }
+
+    /// The text of a call that must end as an error of the tool.
+    pub(crate) async fn error(&self, tool: &str, arguments: &str) -> String {
+        let result = self.call(tool, arguments).await;
+        assert_eq!(result["isError"], true, "{result}");
+        result["content"][0]["text"].as_str().unwrap().to_owned()
+    }
+
+    /// The tools of the list.
+    pub(crate) async fn tools(&self) -> Vec<Value> {
+        let text = self.request("tools/list", None, "").await;
+        let mut answer: Value = serde_json::from_str(&text).unwrap();
+        match answer["result"]["tools"].take() {
+            Value::Array(tools) => tools,
+            other => panic!("{other}: {text}"),
+        }
+    }
+}
