@@ -231,7 +231,9 @@ async fn progress(context: Context<'_>, _: NoInput) -> Result<Content, ToolError
     Ok(Content::text("Progress was reported"))
 }
 
-async fn reconnection(_: Context<'_>, _: NoInput) -> Result<Content, ToolError> {
+async fn reconnection(context: Context<'_>, _: NoInput) -> Result<Content, ToolError> {
+    // A client that can come back does, and gets the answer then.
+    context.close_stream();
     sleep(Duration::from_millis(200)).await;
     Ok(Content::text("Reconnection test completed successfully"))
 }

@@ -35,17 +35,20 @@ impl Reader {
         // Clients of earlier revisions take an event without content for a malformed message.
         let first = (revision >= Revision::V2025_11_25)
             .then(|| priming_event(stream, 0, client.session().limits().retry));
-        let mut reader = Self::resume(client, stream, 0);
-        reader.first = first;
-        reader
+        Self::attach(client, stream, 0, first)
     }
 
     /// Reads a stream from behind an event that the client has seen.
     pub(super) fn resume(client: Arc<Client>, stream: u64, after: u64) -> Self {
+        client.streams().go_on(stream);
+        Self::attach(client, stream, after, None)
+    }
+
+    fn attach(client: Arc<Client>, stream: u64, after: u64, first: Option<String>) -> Self {
         client.add_reader();
         let reader = client.streams().attach(stream);
         let ended = Box::pin(client.closed().clone().cancelled_owned());
-        Self { client, stream, reader, after, first: None, ended }
+        Self { client, stream, reader, after, first, ended }
     }
 }
 
@@ -89,8 +92,7 @@ impl Sessions {
         let retry = client.session().limits().retry;
         let first = (client.session().revision() >= Revision::V2025_11_25)
             .then(|| priming_event(STANDALONE, after, retry));
-        let mut reader = Reader::resume(client, STANDALONE, after);
-        reader.first = first;
+        let reader = Reader::attach(client, STANDALONE, after, first);
         let shutdown = self.shutdown.clone();
         let stopped = Box::pin(async move { shutdown.begun().await });
         Standalone { reader, notices: Some(notices), stopped }

@@ -180,9 +180,15 @@ impl Streams {
         let Some(stored) = self.streams.get_mut(&stream) else { return 0 };
         stored.reader += 1;
         stored.is_read = true;
-        stored.is_interrupted = false;
         stored.wake();
         stored.reader
+    }
+
+    /// The client has come back for the rest of a stream.
+    pub(super) fn go_on(&mut self, stream: u64) {
+        if let Some(stored) = self.streams.get_mut(&stream) {
+            stored.is_interrupted = false;
+        }
     }
 
     /// A reader has gone.
