@@ -21,7 +21,8 @@ pub(super) fn parse(text: &str, limits: &Limits) -> Result<Vec<Node>, ParseError
         return Err(ParseError { offset: limits.bytes.min(text.len()), kind: ParseErrorKind::TooLong });
     }
     let nodes = Vec::with_capacity((text.len() / 12 + 4).min(limits.nodes));
-    let mut parser = Parser { text, limits, nodes, open: SmallVec::new() };
+    let mut parser =
+        Parser { text, limits, nodes, depth: 0, innermost: Open::OUTSIDE, outer: SmallVec::new() };
     match parser.run() {
         Ok(()) => Ok(parser.nodes),
         Err(Refusal { offset, kind }) => Err(ParseError { offset, kind }),
@@ -32,8 +33,12 @@ struct Parser<'t> {
     text: &'t str,
     limits: &'t Limits,
     nodes: Vec<Node>,
-    /// The containers that are not closed yet.
-    open: SmallVec<[Open; 8]>,
+    /// How many containers are not closed yet.
+    depth: usize,
+    /// The innermost of them, which nearly every step looks at.
+    innermost: Open,
+    /// Those around it.
+    outer: SmallVec<[Open; 8]>,
 }
 
 /// A container that is not closed yet.
@@ -45,6 +50,11 @@ struct Open {
     names: u64,
     /// True when two names chose the same bit, so that the names themselves must be compared.
     names_collide: bool,
+}
+
+impl Open {
+    /// What stands around the outermost value.
+    const OUTSIDE: Self = Self { index: 0, count: 0, is_object: false, names: 0, names_collide: false };
 }
 
 impl Parser<'_> {
@@ -100,7 +110,7 @@ impl Parser<'_> {
 
     /// Opens a container: the place of its first part, or nothing when it is empty and so closed again.
     fn open(&mut self, bytes: &[u8], at: usize, tag: Tag, end: u8) -> Result<Option<usize>, Refusal> {
-        if self.open.len() >= self.limits.depth {
+        if self.depth >= self.limits.depth {
             return Err(Refusal { offset: at, kind: ParseErrorKind::TooDeep });
         }
         let index = self.push(at, at, tag)?;
@@ -110,16 +120,20 @@ impl Parser<'_> {
             return Ok(None);
         }
         let is_object = tag == Tag::Object;
-        self.open.push(Open { index, count: 0, is_object, names: 0, names_collide: false });
+        let container = Open { index, is_object, ..Open::OUTSIDE };
+        self.outer.push(std::mem::replace(&mut self.innermost, container));
+        self.depth += 1;
         Ok(Some(first))
     }
 
     /// Closes every container that ends after the value before the cursor, or finds the next value.
     fn after_value(&mut self, bytes: &[u8], mut at: usize) -> Result<Next, Refusal> {
         loop {
-            let Some(container) = self.open.last_mut() else { return Ok(Next::End(at)) };
-            container.count += 1;
-            let is_object = container.is_object;
+            if self.depth == 0 {
+                return Ok(Next::End(at));
+            }
+            self.innermost.count += 1;
+            let is_object = self.innermost.is_object;
             at = skip_space(bytes, at);
             match byte(bytes, at) {
                 b',' => {
@@ -131,11 +145,11 @@ impl Parser<'_> {
                 _ => return Err(unexpected(bytes, at)),
             }
             at += 1;
-            if let Some(container) = self.open.pop() {
-                self.close(container.index, container.count, at);
-                if container.names_collide {
-                    self.refuse_duplicates(container.index)?;
-                }
+            self.depth -= 1;
+            let container = std::mem::replace(&mut self.innermost, self.outer.pop().unwrap_or(Open::OUTSIDE));
+            self.close(container.index, container.count, at);
+            if container.names_collide {
+                self.refuse_duplicates(container.index)?;
             }
         }
     }
@@ -148,10 +162,9 @@ impl Parser<'_> {
         let (end, tag) = token::string(bytes, start)?;
         self.push(start, end, tag)?;
         let bit = if tag == Tag::String { name_bit(bytes, start, end) } else { 0 };
-        if let Some(object) = self.open.last_mut() {
-            object.names_collide |= bit == 0 || object.names & bit != 0;
-            object.names |= bit;
-        }
+        let object = &mut self.innermost;
+        object.names_collide |= bit == 0 || object.names & bit != 0;
+        object.names |= bit;
         let colon = skip_space(bytes, end);
         if byte(bytes, colon) != b':' {
             return Err(unexpected(bytes, colon));
