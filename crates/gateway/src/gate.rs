@@ -10,7 +10,7 @@ use std::sync::Arc;
 use callgate_core::port::{EntropyError, SystemClock, SystemEntropy};
 use callgate_core::principal::Principal;
 use callgate_core::seal::KeyRing;
-use callgate_server::{BuildError, Server, ServerBuilder, Shutdown, StdioError, StdioLimits, Tool};
+use callgate_server::{BuildError, Server, ServerBuilder, Tool};
 
 use crate::config::{Config, Finding, Limits, Report};
 use crate::load::{Loaded, load};
@@ -136,8 +136,7 @@ impl Gate {
     pub async fn serve(self) -> Result<(), ServeError> {
         let (server, reloader) = self.build()?;
         let watching = reloader.watch()?;
-        let shutdown = Shutdown::on_signal().map_err(ServeError::Signals)?;
-        server.serve_stdio(StdioLimits::default(), shutdown).await?;
+        server.serve_stdio().await?;
         drop(watching);
         Ok(())
     }
@@ -207,10 +206,7 @@ pub enum ServeError {
     /// The files cannot be watched.
     #[error(transparent)]
     Watch(#[from] WatchError),
-    /// The process cannot be told to stop.
-    #[error("signals cannot be received")]
-    Signals(#[source] std::io::Error),
-    /// The standard streams failed.
+    /// The standard streams or the signals of the process cannot be used.
     #[error(transparent)]
-    Stdio(#[from] StdioError),
+    Serve(#[from] callgate_server::ServeError),
 }
