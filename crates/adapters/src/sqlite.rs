@@ -18,10 +18,12 @@ use crate::sql::{Dialect, Template};
 
 mod authorizer;
 mod connection;
+mod create;
 mod pool;
 mod prepare;
 mod run;
 
+pub use create::create;
 use pool::Pool;
 
 /// How a SQLite file is used.
