@@ -1,2 +1,54 @@
-//! The `callgate` binary.
-fn main() {}
+//! The `callgate` binary: configuration, commands, exit codes. The only crate that prints or exits.
+//!
+//! Standard output belongs to results, and to MCP messages alone when stdio is served; everything else
+//! goes to standard error.
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command line talks to people")]
+
+mod args;
+mod command;
+mod exit;
+
+use std::process::ExitCode;
+
+use clap::Parser as _;
+use tracing_subscriber::EnvFilter;
+
+use args::{Arguments, Command};
+use exit::Failure;
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    if let Err(problem) = start_log(&arguments.log) {
+        eprintln!("error: {problem}");
+        return ExitCode::from(2);
+    }
+    match run(arguments.command) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("error: {failure}");
+            failure.code()
+        }
+    }
+}
+
+fn run(command: Command) -> Result<(), Failure> {
+    match command {
+        Command::Init(init) => command::init::run(&init),
+        Command::Serve(serve) => command::serve::run(&serve),
+        Command::Check(check) => command::check::run(&check),
+        Command::Demo(demo) => command::demo::run(&demo),
+        Command::Generate { part } => {
+            command::generate::run(part);
+            Ok(())
+        }
+    }
+}
+
+/// Logs go to standard error: over stdio, standard output belongs to the protocol.
+fn start_log(level: &str) -> Result<(), String> {
+    let filter = EnvFilter::try_new(level).map_err(|error| {
+        format!("--log {level}: {error}; use error, warn, info, debug, trace or target=level")
+    })?;
+    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
+    Ok(())
+}

@@ -1,0 +1,11 @@
+//! The commands, one file each.
+
+pub(crate) mod check;
+pub(crate) mod demo;
+pub(crate) mod generate;
+pub(crate) mod init;
+pub(crate) mod serve;
+
+mod client;
+mod files;
+mod pretty;

@@ -1,0 +1,56 @@
+//! `callgate generate`: the parts of the manual that are made from the code.
+//!
+//! `cargo xtask generate` writes them into `docs/`; CI fails when they differ.
+
+use std::fmt::Write as _;
+
+use callgate_core::contract::lint::RULES;
+use clap::CommandFactory as _;
+
+use crate::args::{Arguments, Part};
+
+pub(crate) fn run(part: Part) {
+    match part {
+        Part::ConfigSchema => print!("{}", callgate_gateway::config::json_schema()),
+        Part::Refusals => print!("{}", callgate_server::refusals_manual()),
+        Part::Lint => print!("{}", lint()),
+        Part::Cli => print!("{}", reference()),
+    }
+}
+
+fn lint() -> String {
+    let mut out = String::from(
+        "# Lint rules\n\nWhat `callgate check` judges of a tool definition. An error keeps the configuration from being served; \
+         a warning does not,\nunless `--strict` is given. Rule names are stable.\n\n| rule | severity | what it finds |\n| --- | --- | --- |\n",
+    );
+    for (rule, severity, meaning) in RULES {
+        // Writing to a string cannot fail.
+        let _ = writeln!(out, "| `{rule}` | {severity} | {meaning} |");
+    }
+    out
+}
+
+/// The help of each command, as the binary shows it.
+fn reference() -> String {
+    let mut command = Arguments::command().term_width(100);
+    let mut out = String::from(
+        "# Command line\n\nExit codes: 0 done; 1 the configuration has errors; 2 wrong usage; 3 a file cannot be read or written;\n4 the server cannot start or stopped with an error; 5 the demonstration failed.\n",
+    );
+    let mut section = |name: &str, help: String| {
+        let trimmed: Vec<_> = help.lines().map(str::trim_end).collect();
+        let _ = write!(out, "\n## {name}\n\n```text\n{}\n```\n", trimmed.join("\n").trim_end());
+    };
+    section("callgate", command.render_long_help().to_string());
+    let names: Vec<_> = command
+        .get_subcommands()
+        .filter(|command| !command.is_hide_set())
+        .map(|command| command.get_name().to_owned())
+        .collect();
+    for name in names {
+        if let Some(subcommand) = command.find_subcommand_mut(&name) {
+            let help = subcommand.clone().bin_name(format!("callgate {name}")).render_long_help().to_string();
+            section(&format!("callgate {name}"), help);
+        }
+    }
+    out
+}

@@ -1,0 +1,48 @@
+//! `callgate serve`: the tools of a configuration, over stdio or HTTP, until told to end.
+
+use std::path::Path;
+
+use callgate_gateway::{Gate, Reloader};
+use callgate_server::{HttpOptions, Server, Shutdown};
+use tokio::runtime::Runtime;
+
+use super::check;
+use crate::args::Serve;
+use crate::exit::Failure;
+
+pub(crate) fn run(serve: &Serve) -> Result<(), Failure> {
+    let runtime = runtime()?;
+    let _guard = runtime.enter();
+    let (server, reloader) = open(&serve.config)?;
+    // Held until the end: dropping it stops the watch over the files.
+    let _watching = reloader.watch().map_err(|error| Failure::Serve(error.to_string()))?;
+    runtime.block_on(async {
+        match serve.listen {
+            None => server.serve_stdio().await.map_err(|error| Failure::Serve(error.to_string())),
+            Some(address) => {
+                let shutdown = Shutdown::on_signal().map_err(|error| Failure::Serve(error.to_string()))?;
+                let server = server
+                    .bind_http(address, HttpOptions::default(), shutdown)
+                    .await
+                    .map_err(|error| Failure::Serve(error.to_string()))?;
+                let address = server.local_addr().map_err(|error| Failure::Serve(error.to_string()))?;
+                eprintln!("listening on http://{address}/mcp");
+                server.run().await;
+                Ok(())
+            }
+        }
+    })
+}
+
+/// Loads a configuration and builds its server; shows what is wrong if that fails.
+pub(super) fn open(path: &Path) -> Result<(Server, Reloader), Failure> {
+    let gate = Gate::from_file(path).map_err(|report| {
+        check::show(&report);
+        Failure::Configuration(report)
+    })?;
+    gate.build().map_err(|error| Failure::Serve(error.to_string()))
+}
+
+pub(super) fn runtime() -> Result<Runtime, Failure> {
+    Runtime::new().map_err(|error| Failure::Serve(format!("no runtime could be made: {error}")))
+}

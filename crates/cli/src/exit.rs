@@ -1,0 +1,46 @@
+//! Exit codes. They are part of the public interface and documented in `docs/cli.md`.
+//!
+//! This file holds the only mapping from errors of the command line to codes.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use callgate_gateway::config::Report;
+
+/// Why a command did not do its work.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// The configuration has errors, or warnings where those count.
+    Configuration(Report),
+    /// The server could not start or stopped with an error.
+    Serve(String),
+    /// A file or directory could not be read or written.
+    File { path: PathBuf, problem: String, remedy: &'static str },
+    /// The call of the demonstration was not answered as it should be.
+    Demo(String),
+}
+
+impl Failure {
+    /// The code with which the process ends. Code 2 belongs to wrong usage and is given by the argument
+    /// parser.
+    pub(crate) fn code(&self) -> ExitCode {
+        match self {
+            Self::Configuration(_) => ExitCode::from(1),
+            Self::File { .. } => ExitCode::from(3),
+            Self::Serve(_) => ExitCode::from(4),
+            Self::Demo(_) => ExitCode::from(5),
+        }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Configuration(_) => f.write_str("the configuration is not served; see the findings above"),
+            Self::Serve(problem) => f.write_str(problem),
+            Self::File { path, problem, remedy } => write!(f, "{}: {problem}; {remedy}", path.display()),
+            Self::Demo(problem) => write!(f, "the demonstration failed: {problem}"),
+        }
+    }
+}

@@ -1,0 +1,6 @@
+//! The binary as a person or a client meets it.
+
+mod check;
+mod demo;
+mod serve;
+mod support;
