@@ -13,6 +13,7 @@ mod exchange;
 mod head;
 mod limits;
 mod origin;
+mod pages;
 mod refusal;
 mod response;
 mod serve;
@@ -27,6 +28,7 @@ use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use callgate_core::port::Transport;
+use http::header::ORIGIN;
 use http::{Method, Request, StatusCode};
 use tokio_util::sync::CancellationToken;
 
@@ -42,7 +44,7 @@ use crate::legacy::http::Sessions;
 use crate::server::Server;
 use crate::shutdown::Shutdown;
 use activity::{Activity, InFlight};
-use head::Front;
+use head::{Field, Front};
 use origin::{Doors, Shut};
 use response::Reading;
 
@@ -62,7 +64,8 @@ pub struct HttpOptions {
     pub path: String,
     /// Hosts that clients may name: `name` for any port, or `name:port`.
     pub hosts: Vec<String>,
-    /// Origins of web pages that may call, as `scheme://name[:port]`.
+    /// Origins of web pages that may call and read answers, as `scheme://name[:port]`. Pages of this
+    /// machine pass the check too, but a browser lets only listed ones read answers.
     pub origins: Vec<String>,
     /// Whether clients of earlier revisions are served.
     pub legacy: bool,
@@ -93,6 +96,25 @@ impl Default for HttpOptions {
 pub struct RemoteAddress(pub SocketAddr);
 
 /// One server over HTTP. Clones share everything.
+///
+/// # What it decides where the specification leaves a choice
+/// - `Host` is checked as well as `Origin`, on every path, before anything else. Loopback names, the
+///   address that the connection came in on and the listed hosts pass.
+/// - A request is answered by `application/json` unless it has something to say before its result: progress or
+///   log messages that the client asked for. A stream ends with the response.
+/// - `Accept` may be missing, and may name one kind only. Who takes no events hears no notifications
+///   before the result and cannot subscribe; who takes no JSON gets each result as one event. Errors before a
+///   method has run are always JSON. Who takes neither gets 406.
+/// - A notification is taken without `Mcp-Method`; if the header is there, it must agree.
+/// - A message belongs to an earlier revision when it has no metadata of its own and its headers do not name
+///   a revision that asks for it.
+/// - `Mcp-Session-Id` and `Last-Event-ID` mean nothing on a modern request.
+/// - A client that ends the sending half of its connection has gone away. One that has sent another request
+///   on the same HTTP/1 connection before the first was answered is noticed to be gone only when the answer is
+///   written.
+/// - A call that has notified is cancelled when its client leaves the stream unread for too long.
+/// - A head that is no HTTP, or longer than the bound, is answered by hyper with 400 or 431 and no body.
+/// - `GET /healthz` says that the process lives, behind the same checks.
 #[derive(Clone)]
 pub struct HttpService {
     shared: Arc<Shared>,
@@ -132,17 +154,25 @@ impl HttpService {
     }
 
     fn respond<B: http_body::Body>(&self, request: Request<B>, link: Link<'_>) -> ResponseFuture<B> {
+        let page = match request.headers().get(ORIGIN) {
+            Some(origin) if self.shared.doors.is_listed(origin) => Some(origin.clone()),
+            _ => None,
+        };
+        self.route(request, link).readable_by(page)
+    }
+
+    fn route<B: http_body::Body>(&self, request: Request<B>, link: Link<'_>) -> ResponseFuture<B> {
         let guard = link.activity.map(InFlight::new);
         let (parts, body) = request.into_parts();
         let front = Front::of(&parts.headers);
         let target = parts.uri.authority().map(http::uri::Authority::as_str);
         let shared = &self.shared;
-        let refuse = |response| ResponseFuture::ready(response, None);
+        let answer = |response| ResponseFuture::ready(response, None);
         if let Err(shut) = shared.doors.check(&front, target, link.local) {
-            return refuse(refuse_entry(shut));
+            return answer(refuse_entry(shut));
         }
         if parts.uri.path() != shared.path {
-            return refuse(match (parts.uri.path(), &parts.method) {
+            return answer(match (parts.uri.path(), &parts.method) {
                 ("/healthz", &Method::GET) => {
                     json_response(StatusCode::OK, String::from("{\"status\":\"ok\"}"))
                 }
@@ -155,6 +185,13 @@ impl HttpService {
             if local_caller && !front.is_forwarded { Transport::Loopback } else { Transport::Remote };
         if parts.method != Method::POST {
             let has_session = front.session.is_present();
+            if parts.method == Method::OPTIONS
+                && let Field::One(origin) = front.origin
+                && shared.doors.is_listed(origin)
+                && let Some(response) = pages::preflight(&parts.headers)
+            {
+                return answer(response);
+            }
             return match &shared.legacy {
                 Some(sessions) if has_session && parts.method == Method::GET => {
                     let sessions = Arc::clone(sessions);
@@ -166,21 +203,21 @@ impl HttpService {
                     let answer = async move { sessions.delete(parts.headers, transport).await };
                     ResponseFuture::of_legacy(shared, answer, guard)
                 }
-                _ => refuse(refusal::method_not_allowed()),
+                _ => answer(refusal::method_not_allowed()),
             };
         }
         if !front.is_json() || !front.is_plain() {
             let message = "Invalid request: the body must be sent as `Content-Type: application/json`, in UTF-8 and without an encoding";
-            return refuse(refusal::invalid(StatusCode::UNSUPPORTED_MEDIA_TYPE, message));
+            return answer(refusal::invalid(StatusCode::UNSUPPORTED_MEDIA_TYPE, message));
         }
         let accepts = front.accepts;
         if !accepts.json && !accepts.events {
             let message = "Invalid request: `Accept` must name `application/json` and `text/event-stream`";
-            return refuse(refusal::invalid(StatusCode::NOT_ACCEPTABLE, message));
+            return answer(refusal::invalid(StatusCode::NOT_ACCEPTABLE, message));
         }
         let announced = body.size_hint().lower();
         if announced > shared.limits.message.bytes as u64 {
-            return refuse(refusal::body_too_long());
+            return answer(refusal::body_too_long());
         }
         ResponseFuture::reading(
             Reading { shared: Arc::clone(shared), headers: parts.headers, transport, accepts, announced },

@@ -71,12 +71,17 @@ impl Doors {
         }
     }
 
+    /// True when the operator has listed exactly this origin.
+    pub(super) fn is_listed(&self, origin: &HeaderValue) -> bool {
+        self.origins.iter().any(|listed| listed.as_bytes().eq_ignore_ascii_case(origin.as_bytes()))
+    }
+
     fn is_allowed_origin(&self, origin: &HeaderValue, local: Option<SocketAddr>) -> bool {
-        // "null", which sandboxed pages send, has no scheme and so is refused here.
-        let Ok(origin) = origin.to_str() else { return false };
-        if self.origins.iter().any(|allowed| allowed.eq_ignore_ascii_case(origin)) {
+        if self.is_listed(origin) {
             return true;
         }
+        // "null", which sandboxed pages send, has no scheme and so is refused here.
+        let Ok(origin) = origin.to_str() else { return false };
         let Some((scheme, rest)) = origin.split_once("://") else { return false };
         let known = scheme.eq_ignore_ascii_case("http") || scheme.eq_ignore_ascii_case("https");
         known && Authority::parse(rest).is_some_and(|authority| self.is_ours(authority, local))

@@ -14,7 +14,7 @@ use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
 use callgate_core::port::Transport;
-use http::{HeaderMap, Response, StatusCode};
+use http::{HeaderMap, HeaderValue, Response, StatusCode};
 use pin_project_lite::pin_project;
 use tokio::time::{Sleep, sleep};
 use tokio_util::sync::WaitForCancellationFutureOwned;
@@ -24,6 +24,7 @@ use super::activity::InFlight;
 use super::body::Body;
 use super::exchange::{Line, Posting, Reply, post};
 use super::head::Accepts;
+use super::pages::allow;
 use super::refusal::{
     accepted, answered_response, body_broken, body_too_long, body_too_slow, events_response, json_response,
     out_of_memory,
@@ -41,6 +42,8 @@ pin_project! {
         #[pin]
         state: State<B>,
         guard: Option<InFlight>,
+        // The listed origin of the page that asks.
+        page: Option<HeaderValue>,
     }
 }
 
@@ -111,7 +114,7 @@ struct Running {
 
 impl<B: http_body::Body> ResponseFuture<B> {
     pub(super) fn ready(response: Response<Body>, guard: Option<InFlight>) -> Self {
-        Self { state: State::Ready { response }, guard }
+        Self { state: State::Ready { response }, guard, page: None }
     }
 
     pub(super) fn of_legacy(
@@ -123,14 +126,20 @@ impl<B: http_body::Body> ResponseFuture<B> {
         let line = Line::open(None, shared.outbox_limits(), |_ticket| answer);
         let accepts = Accepts { json: true, events: true };
         let running = Running { shared: Arc::clone(shared), line, accepts, expired: None };
-        Self { state: State::Running { running }, guard }
+        Self { state: State::Running { running }, guard, page: None }
     }
 
     pub(super) fn reading(reading: Reading, body: B, guard: Option<InFlight>) -> Self {
         let capacity = usize::try_from(reading.announced).unwrap_or(SMALL_BODY).min(SMALL_BODY);
         let budget = Budget { shared: Arc::clone(&reading.shared), taken: 0 };
         let buffer = Buffer { bytes: Vec::with_capacity(capacity), budget, timer: None };
-        Self { state: State::Reading { body, reading, buffer }, guard }
+        Self { state: State::Reading { body, reading, buffer }, guard, page: None }
+    }
+
+    /// The same response, which a page of this origin may read.
+    pub(super) fn readable_by(mut self, page: Option<HeaderValue>) -> Self {
+        self.page = page;
+        self
     }
 }
 
@@ -195,6 +204,10 @@ where
             };
             this.state.set(State::Done);
             let guard = this.guard.take();
+            let mut response = response;
+            if let Some(page) = this.page.take() {
+                allow(&mut response, page);
+            }
             return Poll::Ready(Ok(response.map(|body| body.guarded(guard))));
         }
     }

@@ -130,3 +130,34 @@ async fn a_request_whose_host_is_missing_repeated_or_malformed_is_refused() {
     assert_eq!(fixture.seen.started(), 0);
     fixture.end().await;
 }
+
+#[tokio::test]
+async fn a_page_of_a_listed_origin_may_call_and_read_and_no_other_may() {
+    let fixture = Fixture::with(|options| options.origins = vec![String::from("https://app.example")]).await;
+    let preflight = |origin: &str| {
+        Call::raw("")
+            .line("OPTIONS /mcp HTTP/1.1")
+            .header("Origin", origin)
+            .header("Access-Control-Request-Method", "POST")
+            .header("Access-Control-Request-Headers", "content-type,mcp-method,mcp-param-text")
+    };
+    let answer = preflight("https://app.example").send(fixture.address).await;
+    insta::assert_snapshot!("preflight", answer.show());
+    let read = echo().header("Origin", "https://app.example").send(fixture.address).await;
+    assert_eq!(read.header("access-control-allow-origin"), Some("https://app.example"));
+    let refused = echo()
+        .header("Origin", "https://app.example")
+        .header("Accept", "text/html")
+        .send(fixture.address)
+        .await;
+    assert_eq!(
+        (refused.status, refused.header("access-control-allow-origin")),
+        (406, Some("https://app.example"))
+    );
+    assert_eq!(preflight("https://evil.example").send(fixture.address).await.status, 403);
+    let local = preflight("http://localhost:3000").send(fixture.address).await;
+    assert_eq!((local.status, local.header("access-control-allow-origin")), (405, None));
+    let local = echo().header("Origin", "http://localhost:3000").send(fixture.address).await;
+    assert_eq!((local.status, local.header("access-control-allow-origin")), (200, None));
+    fixture.end().await;
+}

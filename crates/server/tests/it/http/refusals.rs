@@ -263,3 +263,37 @@ async fn the_health_of_the_server_is_told_without_a_call() {
     insta::assert_snapshot!("healthz", answer.show());
     fixture.end().await;
 }
+
+/// The right channel for each kind of fault: what the client got wrong about the protocol is an error, what
+/// the tool could not do is a result that the model sees.
+#[tokio::test]
+async fn each_fault_of_a_call_comes_back_on_its_channel() {
+    let fixture = Fixture::new().await;
+    let errors = [
+        Call::tool("no_such_tool", "{}"),
+        Call::modern("tools/call", r#""arguments":{}"#),
+        Call::modern("tools/call", r#""name":null,"arguments":{}"#),
+    ];
+    for call in errors {
+        let answer = call.send(fixture.address).await;
+        assert_eq!(answer.code(), Some(-32602), "{answer:?}");
+    }
+    let results = [
+        Call::tool("echo", "{}"),
+        Call::tool("echo", r#"{"text":7}"#),
+        Call::tool("echo", r#"{"text":"hi","more":1}"#),
+        Call::tool("panics", "{}"),
+    ];
+    for call in results {
+        let answer = call.send(fixture.address).await;
+        let body: serde_json::Value = serde_json::from_str(&answer.body).unwrap();
+        assert_eq!((answer.status, &body["result"]["isError"]), (200, &true.into()), "{answer:?}");
+        let text = body["result"]["content"][0]["text"].as_str().unwrap();
+        assert!(
+            !text.is_empty() && !text.contains('/') || text.contains("/text"),
+            "a place or nothing: {text}"
+        );
+        assert!(!text.contains("secret"), "{text}");
+    }
+    fixture.end().await;
+}

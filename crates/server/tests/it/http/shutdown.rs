@@ -90,3 +90,24 @@ async fn a_client_that_does_not_read_cannot_hold_up_the_end() {
     timeout(Duration::from_secs(10), fixture.end()).await.expect("the end is held up");
     assert_eq!(seen.cancelled(), 1);
 }
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_signal_pulls_the_handle_and_a_second_one_ends_the_waiting() {
+    let signalled = callgate_server::Shutdown::on_signal().unwrap();
+    let fixture = Fixture::new().await;
+    let mut waiting = Connection::open(fixture.address).await;
+    waiting.write(&Call::tool("wait", r#"{"ms":200}"#).bytes()).await;
+    fixture.seen.reach(|seen| seen.started(), 1).await;
+    let terminate = || {
+        let pid = std::process::id().to_string();
+        assert!(std::process::Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());
+    };
+    assert!(!signalled.is_begun());
+    terminate();
+    timeout(Duration::from_secs(5), signalled.begun()).await.expect("the signal is not heard");
+    // What was accepted is answered although the process was told to end.
+    fixture.shutdown.begin();
+    assert_eq!(waiting.answer().await.status, 200);
+    fixture.end().await;
+}
