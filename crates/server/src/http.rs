@@ -154,10 +154,9 @@ impl HttpService {
     }
 
     fn respond<B: http_body::Body>(&self, request: Request<B>, link: Link<'_>) -> ResponseFuture<B> {
-        let page = match request.headers().get(ORIGIN) {
-            Some(origin) if self.shared.doors.is_listed(origin) => Some(origin.clone()),
-            _ => None,
-        };
+        let doors = &self.shared.doors;
+        let origin = if doors.lists_origins() { request.headers().get(ORIGIN) } else { None };
+        let page = origin.filter(|origin| doors.is_listed(origin)).cloned();
         self.route(request, link).readable_by(page)
     }
 

@@ -71,6 +71,11 @@ impl Doors {
         }
     }
 
+    /// True when there are listed origins at all.
+    pub(super) fn lists_origins(&self) -> bool {
+        !self.origins.is_empty()
+    }
+
     /// True when the operator has listed exactly this origin.
     pub(super) fn is_listed(&self, origin: &HeaderValue) -> bool {
         self.origins.iter().any(|listed| listed.as_bytes().eq_ignore_ascii_case(origin.as_bytes()))
