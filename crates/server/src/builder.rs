@@ -294,7 +294,7 @@ impl ServerBuilder {
             gate,
             prompts: self.prompts.into_iter().map(Arc::new).collect(),
             resources: Arc::new(resources),
-            identity: Arc::new(Identity::new(name, version, title)),
+            identity: Arc::new(Identity::new(name, &version, title.as_deref())),
             instructions: self.instructions,
             logging: self.logging,
             remote: self.remote,

@@ -4,6 +4,8 @@
 //! need not know the revision: in the latest one the handler ends, the question travels in the result,
 //! and the handler runs again with the answers; in earlier ones it waits.
 
+mod secret;
+
 use std::borrow::Cow;
 use std::fmt;
 
@@ -21,6 +23,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::exchange::Exchange;
 use crate::handler::ToolError;
+use crate::resource::is_uri;
 use crate::schema;
 
 /// The context of one request. Copies of it are the same context.
@@ -46,6 +49,7 @@ pub enum Elicited<T> {
 
 impl<T> Elicited<T> {
     /// What the person entered, if they agreed.
+    #[must_use]
     pub fn accepted(self) -> Option<T> {
         match self {
             Self::Accepted(value) => Some(value),
@@ -154,7 +158,8 @@ impl<'c> Context<'c> {
     /// Puts a form to the person. Its fields are those of `T`: texts, numbers, booleans and choices.
     ///
     /// Several questions go out together when they are asked at the same time, as `tokio::join!` does.
-    /// Forms must never ask for a secret; use [`Context::elicit_url`] for that.
+    /// Forms must never ask for a secret: a field named like one is refused. Use [`Context::elicit_url`]
+    /// for that.
     ///
     /// # Errors
     /// Pass them on with `?`: one of them is how the handler ends while it waits for the answer. Others
@@ -183,6 +188,11 @@ impl<'c> Context<'c> {
         message: &str,
         schema: &str,
     ) -> Result<Elicited<Document>, ToolError> {
+        if let Some(field) = secret::asked_for_in(schema) {
+            return Err(ToolError::internal(format_args!(
+                "the form field {field} asks for a secret; use Context::elicit_url"
+            )));
+        }
         let mut params = String::from("{\"mode\":\"form\",\"message\":");
         push_string(&mut params, message);
         params.push_str(",\"requestedSchema\":");
@@ -204,6 +214,12 @@ impl<'c> Context<'c> {
     /// # Errors
     /// As [`Context::elicit`].
     pub async fn elicit_url(&self, key: &str, message: &str, url: &str) -> Result<Elicited<()>, ToolError> {
+        // "The url parameter MUST contain a valid URL":
+        // <https://modelcontextprotocol.io/specification/2026-07-28/client/elicitation#url-mode-elicitation-requests>
+        let has_web_scheme = ["https://", "http://"].iter().any(|scheme| url.starts_with(scheme));
+        if !has_web_scheme || !is_uri(url) {
+            return Err(ToolError::internal("the URL of an elicitation is not a valid http or https URL"));
+        }
         let mut params = String::from("{\"mode\":\"url\",\"message\":");
         push_string(&mut params, message);
         params.push_str(",\"url\":");

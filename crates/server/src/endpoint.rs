@@ -1,9 +1,8 @@
 //! The methods of 2026-07-28, free of any transport: a decoded request in, one rendered message out.
 //!
 //! It must never read a socket, never keep anything about a client between two requests, and never
-//! decide on a call itself: tool calls go through the pipeline of the gate. Both transports call
-//! [`Endpoint::answer`] and [`Endpoint::listen`]; the compatibility profile calls the methods that
-//! give neutral values.
+//! decide on a call itself: tool calls go through the pipeline of the gate. Both transports and the
+//! compatibility profile call [`Endpoint::answer`] and [`Endpoint::listen`].
 
 mod complete;
 mod cursor;
@@ -16,14 +15,10 @@ mod params;
 mod published;
 mod read;
 
-pub(crate) use complete::Completions;
-pub(crate) use fault::Fault;
-pub(crate) use hub::{Change, Changes, Hub, HubFull, Wants};
-pub(crate) use inquiry::{Inquiry, Reply};
-pub(crate) use list::{CacheScope, Entry, List, ListKind, Page};
+pub(crate) use inquiry::Reply;
+pub(crate) use list::Entry;
 pub(crate) use listen::Subscription;
-pub(crate) use published::{Identity, Offered, Parts, Published, RemoteCallers};
-pub(crate) use read::Read;
+pub(crate) use published::{Identity, Parts, Published, RemoteCallers};
 
 use std::fmt;
 use std::sync::{Arc, Mutex};
@@ -42,6 +37,10 @@ use callgate_protocol::meta::{self, MetaError, RequestMeta};
 use callgate_protocol::{ErrorCode, Id, Method, Request, Revision};
 
 use crate::respond;
+use fault::Fault;
+use hub::Hub;
+use inquiry::Inquiry;
+use list::ListKind;
 
 /// The revisions that are served to requests which carry their own metadata.
 pub(crate) const MODERN: [Revision; 1] = [Revision::V2026_07_28];
@@ -73,8 +72,6 @@ pub(crate) struct Answered {
     /// The end of the message where it is shared with other answers, such as a page of a list; empty
     /// otherwise.
     pub(crate) rest: Bytes,
-    /// The code, when the message is an error.
-    pub(crate) error: Option<ErrorCode>,
     /// The HTTP status that fits.
     pub(crate) status: u16,
 }
@@ -82,7 +79,7 @@ pub(crate) struct Answered {
 impl Answered {
     /// A result whose text is complete.
     pub(crate) fn result(text: String) -> Self {
-        Self { text, rest: Bytes::new(), error: None, status: 200 }
+        Self { text, rest: Bytes::new(), status: 200 }
     }
 
     /// An error with the status that the transport shows.
@@ -95,7 +92,7 @@ impl Answered {
     ) -> Self {
         let mut text = String::with_capacity(128 + message.len() + data.map_or(0, str::len));
         push_error(&mut text, id, code, message, data);
-        Self { text, rest: Bytes::new(), error: Some(code), status }
+        Self { text, rest: Bytes::new(), status }
     }
 
     /// The whole message as one text.
@@ -199,7 +196,7 @@ impl Endpoint {
     }
 
     /// Takes one call of a tool through the gate.
-    pub(crate) async fn call_tool(&self, published: &Published, call: &Call<'_>) -> Result<Settled, Refusal> {
+    async fn call_tool(&self, published: &Published, call: &Call<'_>) -> Result<Settled, Refusal> {
         self.pipeline.call(&published.gate, call).await
     }
 
@@ -228,7 +225,7 @@ impl Endpoint {
     ) -> Answered {
         let params = match params::CallParams::read(request.params()) {
             Ok(params) => params,
-            Err(fault) => return fault.into_answer(request.id()),
+            Err(fault) => return fault.of_call().into_answer(request.id()),
         };
         let mut call = Call::new(&params.name, params.arguments, from.credentials, peer);
         call.input_responses = params.input_responses;
@@ -250,16 +247,12 @@ impl fmt::Debug for Endpoint {
 fn shared(id: &Id, rest: Bytes) -> Answered {
     let mut text = String::with_capacity(64);
     push_result_start(&mut text, id);
-    Answered { text, rest, error: None, status: 200 }
+    Answered { text, rest, status: 200 }
 }
 
 /// What the client declared with this request, in the terms of the gate.
-pub(crate) fn declared(meta: &RequestMeta<'_>) -> CapabilitySet {
-    gate_capabilities(meta.client_capabilities.set())
-}
-
-/// A set of client capabilities in the terms of the gate.
-pub(crate) fn gate_capabilities(set: meta::CapabilitySet) -> CapabilitySet {
+fn declared(meta: &RequestMeta<'_>) -> CapabilitySet {
+    let set = meta.client_capabilities.set();
     let pairs = [
         (meta::Capability::ElicitationForm, Capability::ElicitationForm),
         (meta::Capability::ElicitationUrl, Capability::ElicitationUrl),

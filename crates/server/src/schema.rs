@@ -12,6 +12,8 @@ use serde_json::{Map, Value, json};
 /// The schema of an input type: unknown members are refused, integers have the bounds of their type.
 pub(crate) fn input<T: JsonSchema>() -> String {
     let mut schema = root::<T>(true);
+    // What the tool is for is said by the tool, not by its input.
+    schema.remove("description");
     RecursiveTransform(close).transform(&mut schema);
     if let Some(object) = schema.as_object_mut()
         && object.get("type").and_then(Value::as_str) == Some("object")

@@ -216,6 +216,11 @@ impl Handle {
         self.endpoint.hub().resource_updated(uri);
     }
 
+    /// Ends all subscriptions with their closing result and takes no new ones.
+    pub fn close_subscriptions(&self) {
+        self.endpoint.close();
+    }
+
     fn change(&self, make: impl FnOnce(&Published) -> Result<Parts, BuildError>) -> Result<(), BuildError> {
         // Held from reading the running snapshot to publishing the next, so that no change is lost.
         let _updating = self.endpoint.updating().lock().unwrap_or_else(PoisonError::into_inner);

@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use callgate_core::refusal::Refusal;
+use callgate_core::refusal::{Code, Refusal};
 use callgate_protocol::json::push_string;
 use callgate_protocol::{ErrorCode, Id};
 
@@ -39,6 +39,14 @@ impl Fault {
     /// Parameters that do not fit, with what was expected.
     pub(crate) fn params(expected: impl Into<Cow<'static, str>>) -> Self {
         Self::Params(expected.into())
+    }
+
+    /// Malformed parameters of a tool call have a code of their own.
+    pub(super) fn of_call(self) -> Self {
+        match self {
+            Self::Params(message) => Self::Refused(Refusal::new(Code::MalformedCall, message)),
+            other => other,
+        }
     }
 
     /// The error response of 2026-07-28.

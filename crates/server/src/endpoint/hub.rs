@@ -5,7 +5,6 @@
 //! last change is never lost. Publishing a snapshot and the handle set flags; transports poll.
 
 use std::fmt;
-use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 
@@ -71,8 +70,8 @@ struct Listener {
 struct State {
     wants: Wants,
     changed: Wants,
-    /// URIs that are watched; a place that was given up is empty.
-    watched: Vec<Option<Box<str>>>,
+    /// URIs that are watched.
+    watched: Vec<Box<str>>,
     /// One bit for each place in `watched`.
     updated: u128,
     closing: bool,
@@ -153,7 +152,7 @@ impl Hub {
     pub(crate) fn resource_updated(&self, uri: &str) {
         self.each(|listener| {
             listener.mark(|state| {
-                let place = state.watched.iter().position(|watched| watched.as_deref() == Some(uri));
+                let place = state.watched.iter().position(|watched| &**watched == uri);
                 state.updated |= place.map_or(0, |place| 1 << place);
                 place.is_some()
             });
@@ -238,50 +237,24 @@ impl Changes {
         while state.updated != 0 {
             let place = state.updated.trailing_zeros() as usize;
             state.updated &= state.updated - 1;
-            if let Some(uri) = state.watched.get(place).and_then(Option::as_deref) {
-                return Poll::Ready(Change::Resource(uri.to_owned()));
+            if let Some(uri) = state.watched.get(place) {
+                return Poll::Ready(Change::Resource(uri.clone().into()));
             }
         }
         if state.closing { Poll::Ready(Change::Closing) } else { Poll::Pending }
     }
 
-    /// The next change. Cancel safe: a change that was not returned is not lost.
-    pub(crate) async fn next(&self) -> Change {
-        let next = pin!(std::future::poll_fn(|context| self.poll_next(context)));
-        next.await
-    }
-
     /// Watches one more resource; false when as many are watched as one listener may.
     pub(crate) fn watch(&self, uri: &str, max: usize) -> bool {
         let mut state = lock(&self.listener.state);
-        if state.watched.iter().flatten().any(|watched| &**watched == uri) {
-            return true;
-        }
-        if let Some(free) = state.watched.iter_mut().find(|place| place.is_none()) {
-            *free = Some(uri.into());
+        if state.watched.iter().any(|watched| &**watched == uri) {
             return true;
         }
         if state.watched.len() >= max.min(WATCHED_MAX) {
             return false;
         }
-        state.watched.push(Some(uri.into()));
+        state.watched.push(uri.into());
         true
-    }
-
-    /// Watches a resource no longer.
-    pub(crate) fn unwatch(&self, uri: &str) {
-        let mut state = lock(&self.listener.state);
-        if let Some(place) = state.watched.iter().position(|watched| watched.as_deref() == Some(uri)) {
-            state.updated &= !(1 << place);
-            if let Some(watched) = state.watched.get_mut(place) {
-                *watched = None;
-            }
-        }
-    }
-
-    /// Changes which lists are listened to.
-    pub(crate) fn want(&self, wants: Wants) {
-        lock(&self.listener.state).wants = wants;
     }
 }
 

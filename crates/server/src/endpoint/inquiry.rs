@@ -101,7 +101,13 @@ impl Endpoint {
             Err(error) => error,
         };
         match error.0 {
-            Kind::Refused(refusal) => Err(Fault::Refused(refusal)),
+            Kind::Refused(refusal) => {
+                if let Some(detail) = refusal.detail() {
+                    let code = refusal.code().as_str();
+                    tracing::warn!(method = opened.method, code, detail, "a request failed");
+                }
+                Err(Fault::Refused(refusal))
+            }
             Kind::NotFound => Err(Fault::UnknownResource(opened.inquiry.name.to_owned())),
             Kind::Waiting => {
                 let state = exchange.state.map(|state| self.seal(published, opened, &state)).transpose()?;
@@ -149,7 +155,8 @@ impl Opened<'_> {
         match timeout_at(self.deadline, AssertUnwindSafe(handler).catch_unwind()).await {
             Ok(Ok(result)) => result,
             Ok(Err(_panic)) => {
-                Err(ToolError::refused(Refusal::new(Code::ToolPanicked, "the handler stopped unexpectedly")))
+                let refusal = Refusal::new(Code::ToolPanicked, "the handler stopped unexpectedly");
+                Err(ToolError::refused(refusal.with_detail("a panic")))
             }
             Err(_elapsed) => {
                 Err(ToolError::refused(Refusal::new(Code::Timeout, "the handler did not finish in time")))

@@ -88,11 +88,10 @@ struct Rendered {
     body: Bytes,
 }
 
-/// One page of a list as neutral values.
-#[derive(Debug)]
-pub(crate) struct Page<'p> {
-    pub(crate) entries: Vec<&'p Entry>,
-    pub(crate) next: Option<String>,
+/// One page of a list.
+struct Page<'p> {
+    entries: Vec<&'p Entry>,
+    next: Option<String>,
 }
 
 /// What every page of a list carries besides its entries.
@@ -196,20 +195,6 @@ impl Published {
             .catalogue
             .find(&entry.key)
             .is_some_and(|tool| self.gate.policy.is_visible(principal, tool.contract()))
-    }
-
-    /// One page as neutral values, for a revision that renders it differently.
-    ///
-    /// # Errors
-    /// A cursor that is none of ours.
-    pub(crate) fn page(
-        &self,
-        kind: ListKind,
-        principal: &Principal,
-        cursor: Option<&str>,
-    ) -> Result<Page<'_>, Fault> {
-        let after = cursor.map(|cursor| decode(kind, cursor)).transpose()?;
-        Ok(self.list(kind).page_after(after.as_deref(), |entry| self.is_visible(kind, principal, entry)))
     }
 }
 

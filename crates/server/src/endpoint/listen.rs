@@ -144,11 +144,6 @@ fn notification(method: Method, params: &str) -> String {
 }
 
 impl Subscription {
-    /// The id of the request that opened it.
-    pub(crate) fn id(&self) -> &Id {
-        &self.id
-    }
-
     /// The next message, or nothing after the closing result.
     pub(crate) fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<String>> {
         if let Some(acknowledgement) = self.acknowledgement.take() {

@@ -31,8 +31,6 @@ pub(crate) enum RemoteCallers {
 #[derive(Clone, Debug)]
 pub(crate) struct Identity {
     pub(crate) name: String,
-    pub(crate) version: String,
-    pub(crate) title: Option<String>,
     /// The `Implementation` object.
     pub(crate) rendered: String,
     /// The `_meta` object of a result that has nothing else to say.
@@ -40,18 +38,18 @@ pub(crate) struct Identity {
 }
 
 impl Identity {
-    pub(crate) fn new(name: String, version: String, title: Option<String>) -> Self {
+    pub(crate) fn new(name: String, version: &str, title: Option<&str>) -> Self {
         let mut rendered = String::from("{\"name\":");
         push_string(&mut rendered, &name);
-        if let Some(title) = &title {
+        if let Some(title) = title {
             rendered.push_str(",\"title\":");
             push_string(&mut rendered, title);
         }
         rendered.push_str(",\"version\":");
-        push_string(&mut rendered, &version);
+        push_string(&mut rendered, version);
         rendered.push('}');
         let meta = format!("{{\"{SERVER_INFO}\":{rendered}}}");
-        Self { name, version, title, rendered, meta }
+        Self { name, rendered, meta }
     }
 }
 
