@@ -100,7 +100,7 @@ pub struct ServerBuilder {
 
 /// A tool as it was given.
 enum Registered {
-    Described(Tool),
+    Described(Box<Tool>),
     Compiled(Arc<GateTool>),
 }
 
@@ -143,7 +143,7 @@ impl ServerBuilder {
 
     /// Adds a tool.
     pub fn tool(mut self, tool: Tool) -> Self {
-        self.tools.push(Registered::Described(tool));
+        self.tools.push(Registered::Described(Box::new(tool)));
         self
     }
 

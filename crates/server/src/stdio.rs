@@ -26,8 +26,6 @@ use std::time::Duration;
 use thiserror::Error;
 use tokio::io::{AsyncRead, AsyncWrite};
 
-pub(crate) use wire::Wire;
-
 use crate::endpoint::Endpoint;
 use crate::legacy::LegacyLimits;
 use crate::server::Server;

@@ -187,7 +187,6 @@ async fn a_tool_is_listed_with_the_schemas_of_its_types() {
         nested: Nested,
     }
     #[derive(serde::Deserialize, schemars::JsonSchema)]
-    #[expect(dead_code, reason = "only the schema is looked at")]
     #[serde(rename_all = "snake_case")]
     enum Kind {
         Open,
