@@ -3,4 +3,5 @@
 mod api;
 mod cases;
 mod http;
+mod legacy;
 mod stdio;

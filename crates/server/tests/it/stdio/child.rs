@@ -75,11 +75,16 @@ impl Server {
 
     /// The next line: one message.
     pub(crate) fn receive(&mut self) -> String {
-        let line = self.lines.recv_timeout(PATIENCE).expect("the server says nothing");
-        let text = String::from_utf8(line).expect("a line is no UTF-8");
-        let text = text.strip_suffix('\n').expect("the last line has no newline").to_owned();
+        let text = self.receive_line();
         assert!(parse(&text).root().get("jsonrpc").is_some(), "not a message: {text}");
         text
+    }
+
+    /// The next line, whatever it is.
+    pub(crate) fn receive_line(&mut self) -> String {
+        let line = self.lines.recv_timeout(PATIENCE).expect("the server says nothing");
+        let text = String::from_utf8(line).expect("a line is no UTF-8");
+        text.strip_suffix('\n').expect("the last line has no newline").to_owned()
     }
 
     /// Sends a modern call and gives its answer.
