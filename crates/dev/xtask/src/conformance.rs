@@ -115,7 +115,6 @@ pub(crate) fn server(set: Set, counts: Counts, url: Option<&str>) -> Result<(), 
     if faults.is_empty() { Ok(()) } else { Err(Failure::told()) }
 }
 
-#[expect(dead_code, reason = "wired into `test` together with the example")]
 /// Runs every set against one server, as a stage of the tests; each scenario of each set counts once.
 pub(crate) fn stage() -> Result<Tally, Failure> {
     let npm = npm::ready()?;
