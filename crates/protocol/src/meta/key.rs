@@ -8,7 +8,7 @@
 /// "Prefix: If specified, MUST be a series of labels separated by dots (.), followed by a slash (/).
 /// Labels MUST start with a letter and end with a letter or digit … Name: Unless empty, MUST begin and
 /// end with an alphanumeric character":
-/// <https://modelcontextprotocol.io/specification/2026-07-28/basic/index#meta>
+/// <https://modelcontextprotocol.io/specification/2026-07-28/basic#meta>
 #[must_use]
 pub fn is_key(key: &str) -> bool {
     match key.split_once('/') {
