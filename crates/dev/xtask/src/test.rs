@@ -89,11 +89,13 @@ fn closed(mut tally: Tally, finished: &Finished) -> Tally {
 /// Sums the closing lines of nextest and of cargo's own runner.
 fn count(lines: &[String]) -> Tally {
     let mut tally = Tally::default();
+    // Nextest shows the output of tests that failed, closing lines included; only its own summary counts then.
+    let nextest = lines.iter().any(|line| line.trim().starts_with("Summary ["));
     for line in lines {
         let line = line.trim();
         let counts = match (line.strip_prefix("Summary ["), line.strip_prefix("test result: ")) {
             (Some(rest), _) => rest.split_once("run: ").map(|(_, counts)| counts),
-            (_, Some(rest)) => rest.split_once(". ").map(|(_, counts)| counts),
+            (_, Some(rest)) if !nextest => rest.split_once(". ").map(|(_, counts)| counts),
             _ => None,
         };
         for part in counts.into_iter().flat_map(|counts| counts.split([',', ';', '('])) {
@@ -132,6 +134,13 @@ mod tests {
     fn closing_lines_of_cargo_are_counted() {
         let line = "test result: FAILED. 3 passed; 1 failed; 0 ignored; 0 measured; 7 filtered out; finished in 0.01s";
         assert_eq!(of(line), Tally { passed: 3, failed: 1 });
+    }
+
+    #[test]
+    fn a_failed_test_shown_by_nextest_is_not_counted_twice() {
+        let shown = "    test result: FAILED. 0 passed; 1 failed; 0 ignored; 0 measured; 9 filtered out";
+        let summary = "     Summary [   0.012s] 5 tests run: 4 passed, 1 failed, 0 skipped";
+        assert_eq!(count(&[shown.to_owned(), summary.to_owned()]), Tally { passed: 4, failed: 1 });
     }
 
     #[test]
