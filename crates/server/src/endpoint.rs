@@ -5,7 +5,7 @@
 //! compatibility profile call [`Endpoint::answer`] and [`Endpoint::listen`].
 
 mod complete;
-mod cursor;
+pub(crate) mod cursor;
 mod fault;
 mod hub;
 mod inquiry;

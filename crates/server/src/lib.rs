@@ -11,6 +11,8 @@ mod content;
 mod context;
 mod endpoint;
 mod exchange;
+#[doc(hidden)]
+pub mod fuzzing;
 mod handler;
 mod http;
 mod legacy;

@@ -16,7 +16,7 @@ const CHECK: std::ops::Range<usize> = 2..8;
 const CURSOR_MAX: usize = 16 << 10;
 
 /// The cursor of the page after `key`.
-pub(super) fn encode(kind: ListKind, key: &str) -> String {
+pub(crate) fn encode(kind: ListKind, key: &str) -> String {
     let mut bytes = Vec::with_capacity(CHECK.end + key.len());
     bytes.extend_from_slice(&[VERSION, kind.letter()]);
     bytes.extend_from_slice(&check(kind, key));
@@ -25,7 +25,7 @@ pub(super) fn encode(kind: ListKind, key: &str) -> String {
 }
 
 /// The key after which the page starts, if the cursor is one of ours and of this list.
-pub(super) fn decode(kind: ListKind, cursor: &str) -> Option<String> {
+pub(crate) fn decode(kind: ListKind, cursor: &str) -> Option<String> {
     if cursor.len() > CURSOR_MAX {
         return None;
     }

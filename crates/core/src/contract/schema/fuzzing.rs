@@ -36,3 +36,19 @@ pub fn fuzz_schema(input: &[u8]) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    #[test]
+    fn schemas_hold_their_properties_over_the_corpus() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/corpus/schema");
+        let mut inputs: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+        inputs.sort();
+        assert!(!inputs.is_empty());
+        for input in inputs {
+            super::fuzz_schema(&fs::read(input).unwrap());
+        }
+    }
+}
