@@ -72,7 +72,7 @@ fn body(workload: Workload) -> Vec<u8> {
             r#"{{"jsonrpc":"2.0","id":########,"method":"tools/call","params":{{{META},"name":"echo","arguments":{{"text":"hello ########"}}}}}}"#
         ),
         Workload::SqlHttp => format!(
-            r#"{{"jsonrpc":"2.0","id":########,"method":"tools/call","params":{{{META},"name":"invoice_get","arguments":{{"reference":"INV-000042"}}}}}}"#
+            r#"{{"jsonrpc":"2.0","id":########,"method":"tools/call","params":{{{META},"name":"invoice_get","arguments":{{"invoice_reference":"A-2026-00017"}}}}}}"#
         ),
         Workload::ListHttp => {
             format!(r#"{{"jsonrpc":"2.0","id":########,"method":"tools/list","params":{{{META}}}}}"#)
@@ -119,7 +119,7 @@ impl Expected {
                     return Err(fault("wrong echo", text, body));
                 }
             }
-            Workload::SqlHttp if !result["structuredContent"].to_string().contains("INV-000042") => {
+            Workload::SqlHttp if !result["structuredContent"].to_string().contains("A-2026-00017") => {
                 return Err(fault("wrong row", "", body));
             }
             Workload::ListHttp => {
@@ -153,7 +153,7 @@ impl Expected {
             if !right {
                 return Err(fault("wrong echo", "", body));
             }
-        } else if self.workload == Workload::SqlHttp && find(json, b"INV-000042").is_none() {
+        } else if self.workload == Workload::SqlHttp && find(json, b"A-2026-00017").is_none() {
             return Err(fault("wrong row", "", body));
         }
         Ok(())

@@ -69,7 +69,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// Starts an HTTP server and waits for the line that tells its address.
+    /// Starts an HTTP server and waits for the line that tells its address, on either stream.
     pub fn http(program: &Program, log: &Path, patience: Duration) -> Result<Self, Failure> {
         let mut child = command(program, log)?.stdin(Stdio::null()).stdout(Stdio::piped()).spawn()?;
         let output = child.stdout.take().ok_or("no stdout")?;
@@ -85,15 +85,16 @@ impl Server {
         let mut server = Self { child, authority: String::new() };
         let started = Instant::now();
         loop {
-            match address.recv_timeout(Duration::from_millis(100)) {
-                Ok(authority) => {
+            let on_stderr = || fs::read_to_string(log).ok()?.lines().find_map(authority);
+            match address.recv_timeout(Duration::from_millis(50)).ok().or_else(on_stderr) {
+                Some(authority) => {
                     server.authority = authority;
                     break;
                 }
-                Err(_) if started.elapsed() > patience || server.child.try_wait()?.is_some() => {
+                None if started.elapsed() > patience || server.child.try_wait()?.is_some() => {
                     return Err(format!("{} told no address; see {}", program.program, log.display()).into());
                 }
-                Err(_) => {}
+                None => {}
             }
         }
         while std::net::TcpStream::connect(&server.authority).is_err() {
@@ -165,9 +166,9 @@ fn command(program: &Program, log: &Path) -> Result<Command, Failure> {
     Ok(command)
 }
 
-/// Host and port of the first URL in a line.
+/// Host and port in a line that tells where a server listens.
 fn authority(line: &str) -> Option<String> {
-    let rest = &line[line.find("http://")? + 7..];
+    let (_, rest) = line.split_once("listening on http://")?;
     let end = rest.find(|c: char| c != '.' && c != ':' && !c.is_ascii_alphanumeric()).unwrap_or(rest.len());
     Some(rest[..end].to_owned())
 }

@@ -1,8 +1,8 @@
 //! The servers compared: what each is called, how it is started for a workload, and how fast it is about.
 
 use std::env;
-use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 use crate::Failure;
 use crate::case::{Case, LISTED_TOOLS, Workload};
@@ -132,9 +132,15 @@ fn beside(name: &str) -> Result<PathBuf, Failure> {
     if path.exists() { Ok(path) } else { Err(format!("{} is not built", path.display()).into()) }
 }
 
-/// A project with a small SQLite database, written by `callgate demo` or `init`.
-fn sql_project(options: &Options, _binary: &Path) -> Result<PathBuf, Failure> {
-    let config = options.out.join("sql").join("callgate.toml");
-    fs::metadata(&config)?;
+/// The project that `callgate init` writes: three tenants and some thousand invoices in SQLite.
+fn sql_project(options: &Options, binary: &Path) -> Result<PathBuf, Failure> {
+    let home = options.out.join("sql");
+    let config = home.join("callgate.toml");
+    if !config.exists() {
+        let status = Command::new(binary).arg("init").arg(&home).stdout(Stdio::null()).status()?;
+        if !status.success() {
+            return Err("`callgate init` failed".into());
+        }
+    }
     Ok(config)
 }
