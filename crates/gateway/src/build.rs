@@ -56,16 +56,23 @@ pub(crate) async fn build(config: &Config, directory: &Path, limits: &Limits, se
     built
 }
 
+/// The bytes of a result with so many bytes of rows: around them stand the cursor and its key.
+pub(crate) fn output_bytes(max_bytes: usize) -> usize {
+    max_bytes.saturating_add(128 << 10)
+}
+
 /// The bounds of the gate that a configuration asks for.
 pub(crate) fn gate_limits(config: &Config) -> GateLimits {
     let mut gate = GateLimits::default();
+    // The largest result of any tool must be one message.
+    let own = config.tool.iter().filter_map(|tool| tool.max_bytes.as_ref());
+    let general = config.limits.as_ref().and_then(|table| table.max_bytes.as_ref());
+    let largest = own.chain(general).filter_map(|bytes| usize::try_from(**bytes).ok()).max().unwrap_or(0);
+    gate.message.bytes = gate.message.bytes.max(output_bytes(largest));
     gate.call_timeout_max = Duration::from_secs(3600);
     let Some(table) = &config.limits else { return gate };
     if let Some(timeout) = &table.timeout_ms {
         gate.call_timeout = Duration::from_millis(**timeout);
-    }
-    if let Some(bytes) = table.max_request_bytes.as_ref().and_then(|bytes| usize::try_from(**bytes).ok()) {
-        gate.message.bytes = bytes;
     }
     gate
 }

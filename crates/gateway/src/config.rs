@@ -28,7 +28,7 @@ pub use finding::{Finding, Place, Report, Severity, SourceFile};
 pub use json::Places;
 pub use limits::Limits;
 pub use located::Located;
-pub use server::{AuthTable, LimitsTable, LocalPrincipal, ServerTable};
+pub use server::{AuthTable, HttpTable, LimitsTable, LocalPrincipal, ServerTable};
 pub use shape::{ObjectSchema, Property, Shape};
 pub use source::{ConnectionUrl, Kind, PostgresSource, Source, SqliteSource};
 pub use tool::{Direction, Effect, Page, PageKey, Tool};
@@ -46,6 +46,8 @@ pub struct Config {
     /// What the server says about itself.
     #[schemars(required)]
     pub server: Option<ServerTable>,
+    /// How the server is reached over HTTP.
+    pub http: Option<HttpTable>,
     /// Who calls.
     pub auth: Option<AuthTable>,
     /// Bounds for every tool that does not set its own.
@@ -89,6 +91,7 @@ impl Config {
             reading.report(0..0, finding);
         }
         let server = root.table("server", "[server]").map(ServerTable::read);
+        let http = root.table("http", "[http]").map(HttpTable::read);
         let auth = root.table("auth", "[auth]").map(AuthTable::read);
         let limit_table = root.table("limits", "[limits]").map(LimitsTable::read);
         let mut sources = root.named_tables("source");
@@ -98,6 +101,7 @@ impl Config {
         root.finish();
         Self {
             server,
+            http,
             auth,
             limits: limit_table,
             source: sources

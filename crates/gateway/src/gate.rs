@@ -10,9 +10,11 @@ use std::sync::Arc;
 use callgate_core::port::{EntropyError, SystemClock, SystemEntropy};
 use callgate_core::principal::Principal;
 use callgate_core::seal::KeyRing;
-use callgate_server::{BuildError, Server, ServerBuilder, Tool};
+use callgate_server::{
+    BuildError, HttpOptions, Server, ServerBuilder, Shutdown, StdioError, StdioLimits, Tool,
+};
 
-use crate::config::{Config, Finding, Limits, Report};
+use crate::config::{Config, Finding, Limits, Located, Report};
 use crate::load::{Loaded, load};
 use crate::reload::{Reloader, WatchError};
 use crate::sql_tool::Seals;
@@ -116,6 +118,37 @@ impl Gate {
         &self.loaded.config
     }
 
+    /// How the file wants the server to be reached over HTTP. A reload does not change it.
+    #[must_use]
+    pub fn http_options(&self) -> HttpOptions {
+        let mut options = HttpOptions::default();
+        let config = &self.loaded.config;
+        if let Some(bytes) = max_request_bytes(config) {
+            options.limits.message.bytes = bytes;
+        }
+        let Some(table) = &config.http else { return options };
+        let texts = |list: &Option<Located<Vec<Located<String>>>>| {
+            list.iter().flat_map(|texts| texts.iter()).map(ToString::to_string).collect()
+        };
+        if let Some(path) = &table.path {
+            options.path = path.to_string();
+        }
+        options.hosts = texts(&table.hosts);
+        options.origins = texts(&table.origins);
+        options.legacy = table.legacy.as_ref().is_none_or(|legacy| **legacy);
+        options
+    }
+
+    /// The bounds that the file sets for the standard streams.
+    #[must_use]
+    pub fn stdio_limits(&self) -> StdioLimits {
+        let mut limits = StdioLimits::default();
+        if let Some(bytes) = max_request_bytes(&self.loaded.config) {
+            limits.line_bytes = bytes;
+        }
+        limits
+    }
+
     /// The server, and what puts a changed file in force.
     ///
     /// # Errors
@@ -134,9 +167,11 @@ impl Gate {
     /// # Errors
     /// What keeps the server from being built or served.
     pub async fn serve(self) -> Result<(), ServeError> {
+        let limits = self.stdio_limits();
         let (server, reloader) = self.build()?;
         let watching = reloader.watch()?;
-        server.serve_stdio().await?;
+        let shutdown = Shutdown::on_signal().map_err(ServeError::Signals)?;
+        server.serve_stdio(limits, shutdown).await?;
         drop(watching);
         Ok(())
     }
@@ -160,7 +195,7 @@ impl Recipe {
     /// The builder of a snapshot.
     pub(crate) fn builder(&self, loaded: Loaded) -> ServerBuilder {
         let Loaded { config, tools, gate_limits, .. } = loaded;
-        let text = |value: Option<&crate::config::Located<String>>| value.map(|text| text.trim().to_owned());
+        let text = |value: Option<&Located<String>>| value.map(|text| text.trim().to_owned());
         let server = config.server.as_ref();
         // A file without a name has an error and never gets here.
         let name = text(server.and_then(|server| server.name.as_ref())).unwrap_or_default();
@@ -196,6 +231,11 @@ impl Recipe {
     }
 }
 
+fn max_request_bytes(config: &Config) -> Option<usize> {
+    let bytes = config.limits.as_ref().and_then(|table| table.max_request_bytes.as_ref())?;
+    usize::try_from(**bytes).ok()
+}
+
 /// Why a gate was not served.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -206,7 +246,10 @@ pub enum ServeError {
     /// The files cannot be watched.
     #[error(transparent)]
     Watch(#[from] WatchError),
-    /// The standard streams or the signals of the process cannot be used.
+    /// The process cannot be told to stop.
+    #[error("signals cannot be received")]
+    Signals(#[source] std::io::Error),
+    /// The standard streams failed.
     #[error(transparent)]
-    Serve(#[from] callgate_server::ServeError),
+    Stdio(#[from] StdioError),
 }

@@ -4,6 +4,7 @@
 
 use std::fmt;
 use std::ops::{Deref, DerefMut};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -25,16 +26,39 @@ pub(super) struct Connection {
     inner: rusqlite::Connection,
     stop: Arc<AtomicBool>,
     denied: Arc<Mutex<Option<Denied>>>,
+    file: Option<FileId>,
+}
+
+/// Which file a path led to. Another one of the same name is another file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct FileId(u64, u64);
+
+impl FileId {
+    /// The file that the path leads to now; nothing where the system does not say.
+    #[cfg(unix)]
+    pub(super) fn of(path: &Path) -> Option<Self> {
+        use std::os::unix::fs::MetadataExt as _;
+        let metadata = std::fs::metadata(path).ok()?;
+        Some(Self(metadata.dev(), metadata.ino()))
+    }
+
+    /// The file that the path leads to now; nothing where the system does not say.
+    #[cfg(not(unix))]
+    pub(super) fn of(_: &Path) -> Option<Self> {
+        None
+    }
 }
 
 impl Connection {
     pub(super) fn open(options: &Options) -> Result<Self, QueryError> {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let unavailable = |error: rusqlite::Error| QueryError::Unavailable { detail: reason(&error) };
+        // Looked at before the file is opened: if it is replaced in between, the next use notices.
+        let file = FileId::of(&options.path);
         let inner = rusqlite::Connection::open_with_flags(&options.path, flags).map_err(unavailable)?;
         let stop = Arc::new(AtomicBool::new(false));
         let denied = Arc::new(Mutex::new(None));
-        let mut connection = Self { inner, stop, denied };
+        let mut connection = Self { inner, stop, denied, file };
         connection.restrict(options).map_err(unavailable)?;
         Ok(connection)
     }
@@ -74,6 +98,11 @@ impl Connection {
             Ok(_) => Ok(()),
             Err(error) => Err(QueryError::Unavailable { detail: reason(&error) }),
         }
+    }
+
+    /// The file that was opened.
+    pub(super) fn file(&self) -> Option<FileId> {
+        self.file
     }
 
     pub(super) fn stop_flag(&self) -> Arc<AtomicBool> {

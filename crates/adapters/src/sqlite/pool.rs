@@ -11,7 +11,7 @@ use rusqlite::InterruptHandle;
 use tokio::sync::Semaphore;
 
 use super::Options;
-use super::connection::Connection;
+use super::connection::{Connection, FileId};
 
 /// The connections to one file.
 #[derive(Debug)]
@@ -67,8 +67,18 @@ impl Pool {
     }
 
     fn take(&self) -> Result<Connection, QueryError> {
-        let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        match idle {
+        // A file that was replaced, as nightly exports are, is not the one that is open.
+        let file = FileId::of(&self.options.path);
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        let fresh = loop {
+            match idle.pop() {
+                Some(connection) if connection.file() == file => break Some(connection),
+                Some(_) => {}
+                None => break None,
+            }
+        };
+        drop(idle);
+        match fresh {
             Some(connection) => Ok(connection),
             None => Connection::open(&self.options),
         }

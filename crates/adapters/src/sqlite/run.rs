@@ -60,7 +60,7 @@ pub(super) fn paged(statement: &Statement, from: Option<&[KeyValue]>) -> String 
     // The newline ends a comment at the end of the statement.
     format!(
         "select {names} from (\n{}\n){condition} order by {} limit :callgate_limit",
-        crate::sql::without_end(&statement.sql, crate::sql::Dialect::Sqlite),
+        statement.sql,
         order(keys)
     )
 }

@@ -89,3 +89,15 @@ async fn a_file_that_is_missing_or_no_database_is_named_unreachable() {
     };
     assert!(message.contains("not a database"), "{message}");
 }
+
+#[tokio::test]
+async fn a_file_that_was_replaced_is_read_anew() {
+    let store = store(Kind::Sqlite, "create table t (a); insert into t values ('old')").await;
+    assert_eq!(store.json("select a from t", &[]).await, r#"[{"a":"old"}]"#);
+    let beside = format!("{}.new", store.place);
+    let other = rusqlite::Connection::open(&beside).unwrap();
+    other.execute_batch("create table t (a); insert into t values ('new')").unwrap();
+    drop(other);
+    std::fs::rename(beside, &store.place).unwrap();
+    assert_eq!(store.json("select a from t", &[]).await, r#"[{"a":"new"}]"#);
+}

@@ -85,7 +85,7 @@ pub enum Class {
 /// A statement as it is run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Statement {
-    /// The query, with parameters written `:name`.
+    /// The query, with parameters written `:name`, and without a semicolon at its end.
     pub sql: String,
     /// The columns that may leave.
     pub columns: Vec<Column>,

@@ -18,7 +18,10 @@ struct Generator {
 }
 
 /// Every generated file.
-const GENERATORS: &[Generator] = &[];
+const GENERATORS: &[Generator] = &[Generator {
+    path: "docs/callgate.schema.json",
+    cargo: &["run", "--quiet", "--package", "callgate-gateway", "--example", "config_schema"],
+}];
 
 /// Whether generated files are written or compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

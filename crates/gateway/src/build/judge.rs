@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use callgate_adapters::sql::directions;
+use callgate_adapters::sql::{directions, without_end};
 use callgate_core::contract::{Definition, Effect as CoreEffect};
 use callgate_core::limits::Limits as GateLimits;
 use callgate_core::port::{Prepared, SortKey, SourceError, Statement};
@@ -15,7 +15,7 @@ use callgate_core::snapshot::Tool as GateTool;
 
 use super::contract::{Origins, compile};
 use super::sources::{Ready, unreachable};
-use super::{Opened, columns, shapes};
+use super::{Opened, columns, output_bytes, shapes};
 use crate::config::{
     Config, Direction, Effect, Finding, Limits, Located, ObjectSchema, Severity, Shape, Tool, listed, meant,
     read_file,
@@ -83,7 +83,7 @@ impl Judge<'_> {
         let contract = compile(&definition, &origins, self.gate, &mut judged.findings);
         let (Some(prepared), Some(ready), Some(sql)) = (prepared, ready, &tool.sql) else { return judged };
         let statement = Statement {
-            sql: sql.to_string(),
+            sql: without_end(sql, ready.dialect),
             columns: columns::columns(&output, &prepared.columns, &mut judged.findings),
             key: self.key(tool, sql, &prepared, &ready, &mut judged.findings),
         };
@@ -300,8 +300,7 @@ impl Judge<'_> {
         definition.description = text(&tool.description);
         definition.output_schema = Some(output.to_owned());
         definition.timeout = tool.timeout_ms.as_ref().map(|timeout| Duration::from_millis(**timeout));
-        // The rows, and what stands around them: the cursor and its key.
-        definition.output_bytes = Some(max_bytes.saturating_mul(2).saturating_add(16 << 10));
+        definition.output_bytes = Some(output_bytes(max_bytes));
         let labels = tool.labels.iter().flat_map(|labels| labels.iter());
         definition.labels = labels.map(|label| label.to_string()).collect();
         definition

@@ -3,6 +3,7 @@
 //! Later checks point at the place; nothing here reads or changes a file.
 
 use std::borrow::Cow;
+use std::fmt;
 use std::ops::Deref;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
@@ -59,6 +60,12 @@ impl Located<String> {
         }
         let start = span.start + open;
         self.place.file().place(start + range.start..start + range.end)
+    }
+}
+
+impl<T: fmt::Display> fmt::Display for Located<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.value.fmt(f)
     }
 }
 

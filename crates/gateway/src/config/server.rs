@@ -1,9 +1,10 @@
-//! `[server]`, `[auth.local]` and `[limits]`.
+//! `[server]`, `[http]`, `[auth.local]` and `[limits]`.
 //!
 //! These tables hold no secret and start nothing. The loader reads them.
 
 use schemars::JsonSchema;
 
+use super::finding::Finding;
 use super::located::Located;
 use super::reader::Table;
 
@@ -23,6 +24,21 @@ pub struct ServerTable {
     /// How many tools one page of the list holds. Default: 100.
     #[schemars(range(min = 1, max = 1000))]
     pub page_size: Option<Located<u64>>,
+}
+
+/// How the server is reached over HTTP.
+#[derive(Clone, Debug, Default, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct HttpTable {
+    /// The path of the one endpoint. Default: `/mcp`.
+    #[schemars(regex(pattern = "^/"))]
+    pub path: Option<Located<String>>,
+    /// Hosts that clients may name besides loopback names: `name` for any port, or `name:port`.
+    pub hosts: Option<Located<Vec<Located<String>>>>,
+    /// Origins of web pages that may call, as `scheme://name[:port]`.
+    pub origins: Option<Located<Vec<Located<String>>>>,
+    /// Whether clients of earlier revisions of the protocol are served. Default: true.
+    pub legacy: Option<Located<bool>>,
 }
 
 /// Who calls.
@@ -56,9 +72,9 @@ pub struct LimitsTable {
     #[schemars(range(min = 1, max = 100_000))]
     pub max_rows: Option<Located<u64>>,
     /// How many bytes the rows of a result may take as JSON. Default: 262,144.
-    #[schemars(range(min = 1_024, max = 67_108_864))]
+    #[schemars(range(min = 1_024, max = 16_777_216))]
     pub max_bytes: Option<Located<u64>>,
-    /// How many bytes a request may have. Default: 1,048,576.
+    /// How many bytes a request may have. Default: 4,194,304.
     #[schemars(range(min = 1_024, max = 67_108_864))]
     pub max_request_bytes: Option<Located<u64>>,
     /// How long a cursor stays valid, in seconds. Default: 3,600.
@@ -77,6 +93,44 @@ impl ServerTable {
         };
         table.finish();
         server
+    }
+}
+
+impl HttpTable {
+    pub(super) fn read(mut table: Table<'_, '_>) -> Self {
+        let http = Self {
+            path: table.string("path"),
+            hosts: table.strings("hosts"),
+            origins: table.strings("origins"),
+            legacy: table.boolean("legacy"),
+        };
+        if let Some(path) = http.path.as_ref().filter(|path| !path.starts_with('/')) {
+            let finding =
+                Finding::error("invalid_path", "the path does not start with `/`", "write it as in `/mcp`");
+            table.reading().report(path.place().span(), finding);
+        }
+        for origin in http.origins.iter().flat_map(|origins| origins.iter()) {
+            if !origin.contains("://") || origin.ends_with('/') || origin.contains('*') {
+                let finding = Finding::error(
+                    "invalid_origin",
+                    format!("{:?} is no origin", origin.as_str()),
+                    "write scheme, name and port and nothing else, as in `https://app.example.com`",
+                );
+                table.reading().report(origin.place().span(), finding);
+            }
+        }
+        for host in http.hosts.iter().flat_map(|hosts| hosts.iter()) {
+            if host.is_empty() || host.contains(['/', '*', ' ']) {
+                let finding = Finding::error(
+                    "invalid_host",
+                    format!("{:?} is no host", host.as_str()),
+                    "write the name alone, or name and port, as in `mcp.example.com:8443`",
+                );
+                table.reading().report(host.place().span(), finding);
+            }
+        }
+        table.finish();
+        http
     }
 }
 
@@ -104,7 +158,7 @@ impl LimitsTable {
         let limits = Self {
             timeout_ms: table.integer("timeout_ms", 1..=3_600_000),
             max_rows: table.integer("max_rows", 1..=100_000),
-            max_bytes: table.integer("max_bytes", 1024..=67_108_864),
+            max_bytes: table.integer("max_bytes", 1024..=16_777_216),
             max_request_bytes: table.integer("max_request_bytes", 1024..=67_108_864),
             cursor_lifetime_s: table.integer("cursor_lifetime_s", 1..=604_800),
         };

@@ -107,9 +107,6 @@ fn a_password_is_never_shown() {
 #[test]
 fn the_committed_schema_of_the_file_is_the_generated_one() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/callgate.schema.json");
-    if std::env::var_os("CALLGATE_GENERATE").is_some() {
-        std::fs::write(path, json_schema()).unwrap();
-    }
     let committed = std::fs::read_to_string(path).unwrap_or_default();
     assert!(committed == json_schema(), "docs/callgate.schema.json is stale: run `cargo xtask generate`");
 }
@@ -121,6 +118,7 @@ fn the_schema_of_the_file_names_exactly_the_keys_that_the_reader_takes() {
     let schema: serde_json::Value = serde_json::from_str(&json_schema()).unwrap();
     for (header, definition, before) in [
         ("[server]", "ServerTable", ""),
+        ("[http]", "HttpTable", ""),
         ("[auth.local]", "LocalPrincipal", ""),
         ("[limits]", "LimitsTable", ""),
         ("[source.s]", "SqliteSource", "kind = \"sqlite\"\n"),

@@ -43,7 +43,7 @@ pub struct Tool {
     #[schemars(range(min = 1, max = 100_000))]
     pub max_rows: Option<Located<u64>>,
     /// How many bytes the rows of a result may take as JSON. Default: the one of `[limits]`.
-    #[schemars(range(min = 1_024, max = 67_108_864))]
+    #[schemars(range(min = 1_024, max = 16_777_216))]
     pub max_bytes: Option<Located<u64>>,
     /// The input: a table of properties, a JSON Schema, or the name of a `.json` file that holds one.
     pub input: Option<Shape>,
@@ -139,7 +139,7 @@ impl Tool {
             items: table.string("items"),
             timeout_ms: table.integer("timeout_ms", 1..=3_600_000),
             max_rows: table.integer("max_rows", 1..=100_000),
-            max_bytes: table.integer("max_bytes", 1024..=67_108_864),
+            max_bytes: table.integer("max_bytes", 1024..=16_777_216),
             input,
             output: Shape::read(&mut table, "output"),
             labels: table.strings("labels"),
