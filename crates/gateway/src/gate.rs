@@ -4,6 +4,7 @@
 //! to something that builds. Rust authors and the command line start here.
 
 use std::fmt;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -170,8 +171,25 @@ impl Gate {
         let limits = self.stdio_limits();
         let (server, reloader) = self.build()?;
         let watching = reloader.watch()?;
-        let shutdown = Shutdown::on_signal().map_err(ServeError::Signals)?;
-        server.serve_stdio(limits, shutdown).await?;
+        let shutdown = Shutdown::on_signal().map_err(callgate_server::ServeError::from)?;
+        server.serve_stdio_with(limits, shutdown).await.map_err(callgate_server::ServeError::from)?;
+        drop(watching);
+        Ok(())
+    }
+
+    /// Serves over HTTP until the process is told to stop, and puts the file in force again whenever it
+    /// changes.
+    ///
+    /// # Errors
+    /// What keeps the server from being built or served; an address that is not of this machine, as long as
+    /// nothing tells callers apart.
+    pub async fn serve_http(self, address: SocketAddr) -> Result<(), ServeError> {
+        let options = self.http_options();
+        let (server, reloader) = self.build()?;
+        let shutdown = Shutdown::on_signal().map_err(callgate_server::ServeError::from)?;
+        let http = server.bind_http(address, options, shutdown).await?;
+        let watching = reloader.watch()?;
+        http.run().await;
         drop(watching);
         Ok(())
     }
@@ -246,10 +264,7 @@ pub enum ServeError {
     /// The files cannot be watched.
     #[error(transparent)]
     Watch(#[from] WatchError),
-    /// The process cannot be told to stop.
-    #[error("signals cannot be received")]
-    Signals(#[source] std::io::Error),
-    /// The standard streams failed.
+    /// The server could not listen, or its streams failed.
     #[error(transparent)]
-    Stdio(#[from] StdioError),
+    Serve(#[from] callgate_server::ServeError),
 }
