@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use callgate_gateway::{Gate, Reloader};
-use callgate_server::{HttpOptions, Server, Shutdown};
+use callgate_server::{Server, Shutdown};
 use tokio::runtime::Runtime;
 
 use super::check;
@@ -13,20 +13,27 @@ use crate::exit::Failure;
 pub(crate) fn run(serve: &Serve) -> Result<(), Failure> {
     let runtime = runtime()?;
     let _guard = runtime.enter();
-    let (server, reloader) = open(&serve.config)?;
+    let gate = load(&serve.config)?;
+    let (options, limits) = (gate.http_options(), gate.stdio_limits());
+    let (server, reloader) = gate.build().map_err(|error| Failure::Serve(error.to_string()))?;
     // Held until the end: dropping it stops the watch over the files.
     let _watching = reloader.watch().map_err(|error| Failure::Serve(error.to_string()))?;
     runtime.block_on(async {
         match serve.listen {
-            None => server.serve_stdio().await.map_err(|error| Failure::Serve(error.to_string())),
+            None => {
+                let shutdown = Shutdown::on_signal().map_err(|error| Failure::Serve(error.to_string()))?;
+                let served = server.serve_stdio_with(limits, shutdown).await;
+                served.map_err(|error| Failure::Serve(error.to_string()))
+            }
             Some(address) => {
                 let shutdown = Shutdown::on_signal().map_err(|error| Failure::Serve(error.to_string()))?;
+                let path = options.path.clone();
                 let server = server
-                    .bind_http(address, HttpOptions::default(), shutdown)
+                    .bind_http(address, options, shutdown)
                     .await
                     .map_err(|error| Failure::Serve(error.to_string()))?;
                 let address = server.local_addr().map_err(|error| Failure::Serve(error.to_string()))?;
-                eprintln!("listening on http://{address}/mcp");
+                eprintln!("listening on http://{address}{path}");
                 server.run().await;
                 Ok(())
             }
@@ -36,11 +43,14 @@ pub(crate) fn run(serve: &Serve) -> Result<(), Failure> {
 
 /// Loads a configuration and builds its server; shows what is wrong if that fails.
 pub(super) fn open(path: &Path) -> Result<(Server, Reloader), Failure> {
-    let gate = Gate::from_file(path).map_err(|report| {
+    load(path)?.build().map_err(|error| Failure::Serve(error.to_string()))
+}
+
+fn load(path: &Path) -> Result<Gate, Failure> {
+    Gate::from_file(path).map_err(|report| {
         check::show(&report);
         Failure::Configuration(report)
-    })?;
-    gate.build().map_err(|error| Failure::Serve(error.to_string()))
+    })
 }
 
 pub(super) fn runtime() -> Result<Runtime, Failure> {

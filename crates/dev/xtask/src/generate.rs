@@ -20,7 +20,7 @@ struct Generator {
 /// Every generated file.
 const GENERATORS: &[Generator] = &[Generator {
     path: "docs/callgate.schema.json",
-    cargo: &["run", "--quiet", "--package", "callgate-gateway", "--example", "config_schema"],
+    cargo: &["run", "--quiet", "--package", "callgate", "--", "generate", "config-schema"],
 }];
 
 /// Whether generated files are written or compared.
