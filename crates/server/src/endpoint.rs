@@ -16,7 +16,7 @@ mod published;
 mod read;
 
 pub(crate) use inquiry::Reply;
-pub(crate) use list::Entry;
+pub(crate) use list::{Entry, ListKind};
 pub(crate) use listen::Subscription;
 pub(crate) use published::{Identity, Parts, Published, RemoteCallers};
 
@@ -40,7 +40,6 @@ use crate::respond;
 use fault::Fault;
 use hub::Hub;
 use inquiry::Inquiry;
-use list::ListKind;
 
 /// The revisions that are served to requests which carry their own metadata.
 pub(crate) const MODERN: [Revision; 1] = [Revision::V2026_07_28];
