@@ -16,6 +16,8 @@ mod connection;
 mod flights;
 mod lines;
 mod streams;
+#[cfg(test)]
+mod tests;
 mod wire;
 
 use std::io;

@@ -194,7 +194,10 @@ impl Sessions {
                 return Err(Missing::Other(invalid(StatusCode::BAD_REQUEST, message, None)));
             }
         };
-        check_version(headers).map_err(Missing::Other)?;
+        if !names_served_version(headers) {
+            let message = "Invalid request: `MCP-Protocol-Version` must be the version that was agreed on";
+            return Err(Missing::Other(invalid(StatusCode::BAD_REQUEST, message, None)));
+        }
         let principal = caller.principal(&self.endpoint).await.map_err(Missing::Other)?;
         // Somebody else's session looks like none, so that ids cannot be tried.
         let client = self.registry.find(id).filter(|client| client.belongs_to(&principal));
@@ -254,15 +257,11 @@ enum Missing {
 /// "If the server receives a request with an invalid or unsupported MCP-Protocol-Version, it MUST respond
 /// with 400 Bad Request"; without the header the session says which revision is spoken:
 /// <https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#protocol-version-header>
-fn check_version(headers: &HeaderMap) -> Result<(), Refused> {
-    for version in headers.get_all(VERSION) {
+fn names_served_version(headers: &HeaderMap) -> bool {
+    headers.get_all(VERSION).iter().all(|version| {
         let revision = version.to_str().ok().and_then(|name| Revision::of_name(name.trim_ascii()));
-        if !revision.is_some_and(|revision| revision >= FLOOR && !revision.is_modern()) {
-            let message = "Invalid request: `MCP-Protocol-Version` must be the version that was agreed on";
-            return Err(invalid(StatusCode::BAD_REQUEST, message, None));
-        }
-    }
-    Ok(())
+        revision.is_some_and(|revision| revision >= FLOOR && !revision.is_modern())
+    })
 }
 
 /// The refusal of something that needs a session and names none.
