@@ -5,6 +5,9 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use callgate_protocol::json::push_string;
+use serde_json::{Map, Value};
+
+use crate::prompt::Role;
 
 /// One content block.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,6 +52,25 @@ impl Block {
     #[must_use]
     pub fn embedded_bytes(uri: &str, mime_type: &str, bytes: &[u8]) -> Self {
         Self::embedded(&resource_bytes(uri, Some(mime_type), bytes))
+    }
+
+    /// The same block with what a client should know about it: for whom it is, and how much it matters
+    /// from 0 to 1. A priority outside that range is brought into it.
+    #[must_use]
+    pub fn annotated(mut self, audience: &[Role], priority: Option<f64>) -> Self {
+        let audience: Vec<_> = audience.iter().map(|role| role.as_str()).collect();
+        let mut annotations = Map::new();
+        if !audience.is_empty() {
+            annotations.insert("audience".into(), audience.into());
+        }
+        if let Some(priority) = priority.filter(|priority| !priority.is_nan()) {
+            annotations.insert("priority".into(), priority.clamp(0.0, 1.0).into());
+        }
+        // A block ends with the brace that `close` wrote.
+        self.0.pop();
+        self.0.push_str(",\"annotations\":");
+        self.0.push_str(&Value::Object(annotations).to_string());
+        self.close()
     }
 
     fn embedded(resource: &str) -> Self {

@@ -30,6 +30,17 @@ pub enum Role {
     Assistant,
 }
 
+impl Role {
+    /// The name on the wire.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::User => "user",
+            Self::Assistant => "assistant",
+        }
+    }
+}
+
 /// The messages of a prompt, in order.
 #[derive(Clone, Debug, Default)]
 pub struct Messages {
@@ -50,10 +61,9 @@ impl Messages {
         if !self.json.is_empty() {
             self.json.push(',');
         }
-        self.json.push_str(match role {
-            Role::User => "{\"role\":\"user\",\"content\":",
-            Role::Assistant => "{\"role\":\"assistant\",\"content\":",
-        });
+        self.json.push_str("{\"role\":\"");
+        self.json.push_str(role.as_str());
+        self.json.push_str("\",\"content\":");
         self.json.push_str(block.as_json());
         self.json.push('}');
         self

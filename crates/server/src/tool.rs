@@ -150,6 +150,20 @@ impl Tool {
         self
     }
 
+    /// Icons, as one JSON array of the specification's `Icon` objects.
+    #[must_use]
+    pub fn icons(mut self, json_array: impl Into<String>) -> Self {
+        self.definition.icons = Some(json_array.into());
+        self
+    }
+
+    /// Members for the definition's `_meta`, as one JSON object.
+    #[must_use]
+    pub fn meta(mut self, json_object: impl Into<String>) -> Self {
+        self.definition.meta = Some(json_object.into());
+        self
+    }
+
     /// How long one call may run.
     #[must_use]
     pub fn timeout(mut self, timeout: Duration) -> Self {

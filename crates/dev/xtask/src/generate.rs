@@ -18,10 +18,16 @@ struct Generator {
 }
 
 /// Every generated file.
-const GENERATORS: &[Generator] = &[Generator {
-    path: "docs/callgate.schema.json",
-    cargo: &["run", "--quiet", "--package", "callgate", "--", "generate", "config-schema"],
-}];
+const GENERATORS: &[Generator] = &[
+    Generator {
+        path: "docs/callgate.schema.json",
+        cargo: &["run", "--quiet", "--package", "callgate", "--", "generate", "config-schema"],
+    },
+    Generator {
+        path: "docs/refusals.md",
+        cargo: &["run", "--quiet", "--package", "callgate-server", "--example", "refusals"],
+    },
+];
 
 /// Whether generated files are written or compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

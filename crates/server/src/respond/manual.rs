@@ -10,12 +10,21 @@ use super::{Wire, wire};
 #[must_use]
 pub fn refusals_manual() -> String {
     let mut page = String::from(
-        "# Refusals\n\nA call that is not carried out as asked ends with one of these codes. Codes never change their \
-         meaning. A code that travels as a *result* is a tool result with `isError: true`: its text names the code, \
-         each failing place with what was expected, whether to retry, and the next safe step, and \
-         `_meta[\"dev.callgate/refusal\"]` holds the same as JSON. A code that travels as an *error* is a JSON-RPC \
-         error; its `data` holds the same JSON unless the specification says what it holds.\n\n\
-         | code | who has to act | travels as | retry | next safe step |\n| --- | --- | --- | --- | --- |\n",
+        "# Refusals
+
+A call that is not carried out as asked ends with one of these codes. Codes never change their meaning.
+
+- A code that travels as a *result* is a tool result with `isError: true`. Its text names the code, each failing
+  place with what was expected, whether to retry, and the next safe step;
+  `_meta[\"dev.callgate/refusal\"]` holds the same as JSON.
+- A code that travels as an *error* is a JSON-RPC error. Its `data` holds the same JSON, unless the specification
+  says what it holds.
+
+Neither ever holds a value of an argument, and what went wrong inside goes to the log and the audit record only.
+
+| code | who has to act | travels as | retry | next safe step |
+| --- | --- | --- | --- | --- |
+",
     );
     for code in Code::ALL {
         let travels = match wire(code) {

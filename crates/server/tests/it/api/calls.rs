@@ -8,7 +8,7 @@ use callgate_core::outcome::ToolOutput;
 use callgate_core::port::{Answer as PortAnswer, Execute, Execution};
 use callgate_core::principal::Principal;
 use callgate_server::{
-    Block, Content, Context, Effect, NoInput, Server, ServerBuilder, Tool, ToolError, WithContent,
+    Block, Content, Context, Effect, NoInput, Role, Server, ServerBuilder, Tool, ToolError, WithContent,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -213,7 +213,7 @@ async fn content_blocks_leave_as_the_handler_made_them() {
             .with(Block::image(b"\x01\x02", "image/png"))
             .with(Block::audio(b"\xff", "audio/wav"))
             .with(Block::resource_link("report://7", "Report", Some("text/csv")))
-            .with(Block::embedded_text("note://1", "text/plain", "n"))
+            .with(Block::embedded_text("note://1", "text/plain", "n").annotated(&[Role::User], Some(2.0)))
             .with(Block::embedded_bytes("note://2", "image/png", b"\x00")))
     }
     async fn both(_: Context<'_>, _: NoInput) -> Result<WithContent<u8>, ToolError> {
