@@ -6,3 +6,4 @@ mod bounds;
 mod cancellation;
 mod conversation;
 mod duplicates;
+mod questions;

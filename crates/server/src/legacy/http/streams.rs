@@ -3,6 +3,9 @@
 //! It must never give one event two ids or two streams one id, and never keep more than its bounds: what was
 //! sent goes first, then what nobody reads. Requests write streams, readers read them.
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -22,7 +25,7 @@ pub(super) fn parse_event(id: &str) -> Option<(u64, u64)> {
 
 /// All streams of one session.
 pub(super) struct Streams {
-    streams: BTreeMap<u64, Stored>,
+    streams: BTreeMap<u64, Box<Stored>>,
     next: u64,
     bytes: usize,
     events: usize,
@@ -71,7 +74,8 @@ pub(super) enum Progress {
 impl Streams {
     pub(super) fn new(limits: &LegacyLimits, total: Arc<AtomicUsize>) -> Self {
         let mut streams = BTreeMap::new();
-        streams.insert(STANDALONE, Stored { is_streaming: true, outstanding: 1, ..Stored::default() });
+        let standalone = Stored { is_streaming: true, outstanding: 1, ..Stored::default() };
+        streams.insert(STANDALONE, Box::new(standalone));
         Self {
             streams,
             next: STANDALONE + 1,
@@ -94,7 +98,7 @@ impl Streams {
         }
         let stream = self.next;
         self.next += 1;
-        self.streams.insert(stream, Stored { outstanding, answers, ..Stored::default() });
+        self.streams.insert(stream, Box::new(Stored { outstanding, answers, ..Stored::default() }));
         stream
     }
 

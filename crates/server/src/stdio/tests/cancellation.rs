@@ -71,7 +71,8 @@ async fn a_thousand_races_between_cancel_and_finish_leave_at_most_one_answer_eac
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
     let seen = std::sync::Arc::clone(&client.seen);
-    let mut answered: Vec<usize> = client.end().await.iter().map(|message| id(message).parse().unwrap()).collect();
+    let mut answered: Vec<usize> =
+        client.end().await.iter().map(|message| id(message).parse().unwrap()).collect();
     let count = answered.len();
     answered.sort_unstable();
     answered.dedup();

@@ -14,7 +14,7 @@ use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 use crate::stdio::{StdioError, StdioLimits, serve};
-use crate::{Content, Context, Effect, Server, Shutdown, Tool, ToolError};
+use crate::{Content, Context, Effect, Elicited, NoInput, Server, Shutdown, Tool, ToolError};
 
 pub(super) const META: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}"#;
 
@@ -74,6 +74,24 @@ async fn wait(seen: &Arc<Seen>, context: Context<'_>, input: Wait) -> Result<Con
     Ok(Content::text("waited"))
 }
 
+/// A form of one field.
+#[derive(Deserialize, JsonSchema)]
+struct Name {
+    name: String,
+}
+
+/// Asks for a name until somebody gives one; each time under another key, as a tool must that asks again.
+async fn ask(context: Context<'_>, _: NoInput) -> Result<Content, ToolError> {
+    for round in 0.. {
+        match context.elicit::<Name>(&format!("name-{round}"), "Who are you?").await? {
+            Elicited::Accepted(Name { name }) => return Ok(Content::text(&name)),
+            Elicited::Declined => {}
+            Elicited::Cancelled => break,
+        }
+    }
+    Ok(Content::text("nobody"))
+}
+
 /// A client of a server in memory.
 pub(super) struct Conversation {
     input: Option<WriteHalf<DuplexStream>>,
@@ -90,6 +108,7 @@ impl Conversation {
         let server = Server::builder("test", "1.0.0")
             .tool(Tool::new("echo", Effect::Read, echo).description("Gives its input back."))
             .tool(Tool::with_state("wait", Effect::Read, Arc::clone(&seen), wait).description("Waits."))
+            .tool(Tool::new("ask", Effect::Read, ask).description("Asks who is there."))
             .build()
             .unwrap();
         let (ours, theirs) = duplex(256 << 10);
