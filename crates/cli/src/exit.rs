@@ -6,13 +6,11 @@ use std::fmt;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use callgate_gateway::config::Report;
-
 /// Why a command did not do its work.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// The configuration has errors, or warnings where those count.
-    Configuration(Report),
+    /// The configuration has errors, or warnings where those count; they have been shown.
+    Configuration,
     /// The server could not start or stopped with an error.
     Serve(String),
     /// A file or directory could not be read or written.
@@ -26,7 +24,7 @@ impl Failure {
     /// parser.
     pub(crate) fn code(&self) -> ExitCode {
         match self {
-            Self::Configuration(_) => ExitCode::from(1),
+            Self::Configuration => ExitCode::from(1),
             Self::File { .. } => ExitCode::from(3),
             Self::Serve(_) => ExitCode::from(4),
             Self::Demo(_) => ExitCode::from(5),
@@ -37,7 +35,7 @@ impl Failure {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Configuration(_) => f.write_str("the configuration is not served; see the findings above"),
+            Self::Configuration => f.write_str("the configuration is not served; see the findings above"),
             Self::Serve(problem) => f.write_str(problem),
             Self::File { path, problem, remedy } => write!(f, "{}: {problem}; {remedy}", path.display()),
             Self::Demo(problem) => write!(f, "the demonstration failed: {problem}"),

@@ -21,7 +21,7 @@ pub(crate) fn run(check: &Check) -> Result<(), Failure> {
         println!("{}: {errors} errors, {warnings} warnings", check.config.display());
     }
     let refused = report.has_errors() || (check.strict && !report.findings().is_empty());
-    if refused { Err(Failure::Configuration(report)) } else { Ok(()) }
+    if refused { Err(Failure::Configuration) } else { Ok(()) }
 }
 
 /// Shows findings with source line and caret, on standard output.

@@ -49,7 +49,7 @@ pub(super) fn open(path: &Path) -> Result<(Server, Reloader), Failure> {
 fn load(path: &Path) -> Result<Gate, Failure> {
     Gate::from_file(path).map_err(|report| {
         check::show(&report);
-        Failure::Configuration(report)
+        Failure::Configuration
     })
 }
 

@@ -25,7 +25,15 @@ const GENERATORS: &[Generator] = &[
     },
     Generator {
         path: "docs/refusals.md",
-        cargo: &["run", "--quiet", "--package", "callgate-server", "--example", "refusals"],
+        cargo: &["run", "--quiet", "--package", "callgate", "--", "generate", "refusals"],
+    },
+    Generator {
+        path: "docs/lint.md",
+        cargo: &["run", "--quiet", "--package", "callgate", "--", "generate", "lint"],
+    },
+    Generator {
+        path: "docs/cli.md",
+        cargo: &["run", "--quiet", "--package", "callgate", "--", "generate", "cli"],
     },
 ];
 
