@@ -152,9 +152,24 @@ pub(crate) fn read_text(path: &Path, limit: usize) -> Result<String, String> {
 pub fn json_schema() -> String {
     let settings = SchemaSettings::draft2020_12().with_transform(RecursiveTransform(without_null));
     let schema = settings.into_generator().into_root_schema_for::<Config>();
+    let schema = sorted(schema.to_value());
     let mut text = serde_json::to_string_pretty(&schema).unwrap_or_default();
     text.push('\n');
     text
+}
+
+/// The same value with its members in the order of their names, which otherwise depends on what else is
+/// linked into the binary.
+fn sorted(value: serde_json::Value) -> serde_json::Value {
+    match value {
+        serde_json::Value::Object(members) => {
+            let members: std::collections::BTreeMap<_, _> =
+                members.into_iter().map(|(name, value)| (name, sorted(value))).collect();
+            serde_json::Value::Object(members.into_iter().collect())
+        }
+        serde_json::Value::Array(items) => items.into_iter().map(sorted).collect(),
+        other => other,
+    }
 }
 
 /// Takes out what says that a value may be null: TOML has no null, a key is there or not.

@@ -11,9 +11,7 @@ use std::sync::Arc;
 use callgate_core::port::{EntropyError, SystemClock, SystemEntropy};
 use callgate_core::principal::Principal;
 use callgate_core::seal::KeyRing;
-use callgate_server::{
-    BuildError, HttpOptions, Server, ServerBuilder, Shutdown, StdioError, StdioLimits, Tool,
-};
+use callgate_server::{BuildError, HttpOptions, Server, ServerBuilder, Shutdown, StdioLimits, Tool};
 
 use crate::config::{Config, Finding, Limits, Located, Report};
 use crate::load::{Loaded, load};
