@@ -138,15 +138,14 @@ impl Watch {
     pub(super) fn look(&mut self, now: Instant, limits: &HttpLimits) {
         if self.activity.changed.swap(false, Ordering::Relaxed) {
             self.since = now;
+        } else {
+            // Nobody has needed it since the last look; a quiet connection should cost little.
+            self.activity.spare().take();
         }
         if self.activity.in_flight.load(Ordering::Relaxed) > 0 {
             self.since = now;
             self.cancel_unread(now, limits);
             return;
-        }
-        if now > self.since {
-            // Nobody has needed it since the last look; an idle connection should cost little.
-            self.activity.spare().take();
         }
         let bound = match (self.closing, self.activity.in_head.load(Ordering::Relaxed)) {
             (true, _) => limits.linger,

@@ -184,8 +184,10 @@ where
                     };
                     match reply {
                         Some(reply) => {
+                            let is_stream = matches!(reply, Reply::Listening(_) | Reply::Whole(_));
                             let response = running.respond(reply);
-                            if let Some(guard) = this.guard.as_ref() {
+                            // No next request comes soon on a connection that streams.
+                            if let Some(guard) = this.guard.as_ref().filter(|_| !is_stream) {
                                 guard.leave_spare(running.line);
                             }
                             response

@@ -5,10 +5,13 @@
 mod agreement;
 mod bounds;
 mod cancellation;
+#[cfg(target_os = "linux")]
+mod cost;
 mod doors;
 mod fixture;
 mod multiplexed;
 mod refusals;
 mod shutdown;
 mod streams;
+mod tower;
 mod wire;
