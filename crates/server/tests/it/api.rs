@@ -1,6 +1,8 @@
 //! The Rust API and the methods behind it, called through the tower service without a socket. Everything
 //! that the server sends here is judged by the schema of its revision.
 
+#![expect(clippy::unwrap_used, reason = "a panic in a test is a failed test")]
+
 mod asking;
 mod building;
 mod caller;

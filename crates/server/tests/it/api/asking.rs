@@ -236,7 +236,8 @@ async fn a_form_that_asks_for_a_secret_is_never_sent() {
 async fn more_questions_or_state_than_the_limit_allows_is_a_failure_of_the_tool() {
     async fn many(context: Context<'_>, _: NoInput) -> Result<Content, ToolError> {
         let (one, two) = tokio::join!(context.elicit::<Topic>("1", "1?"), context.elicit::<Topic>("2", "2?"));
-        (two?, one?);
+        two?;
+        one?;
         Ok(Content::new())
     }
     async fn heavy(context: Context<'_>, _: NoInput) -> Result<Content, ToolError> {
