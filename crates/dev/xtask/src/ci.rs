@@ -10,7 +10,7 @@ use crate::failure::Failure;
 use crate::generate::{self, Mode};
 use crate::process::{self, Echo};
 use crate::tally::Tally;
-use crate::{arrows, features, forbidden, size, spec_links, test, tree};
+use crate::{arrows, coverage, features, forbidden, size, spec_links, test, tree};
 
 const LIMIT: Duration = Duration::from_secs(25 * 60);
 
@@ -36,6 +36,7 @@ const STAGES: &[Stage] = &[
         name: "doc",
         run: || cargo(&["doc", "--workspace", "--no-deps", "--locked"], &[("RUSTDOCFLAGS", "-D warnings")]),
     },
+    Stage { name: "coverage", run: coverage::check },
     Stage { name: "generate --check", run: || generate::generate(Mode::Check) },
 ];
 
