@@ -1,8 +1,7 @@
 //! What a handler knows of its request, and how it speaks to the client.
 //!
 //! It must never give a handler the credentials of the caller. A handler that asks the client something
-//! need not know the revision: in the latest one the handler ends, the question travels in the result,
-//! and the handler runs again with the answers; in earlier ones it waits.
+//! need not know the revision: it ends, the client is asked, and it runs again with the answers.
 
 mod secret;
 

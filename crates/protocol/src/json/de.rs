@@ -8,7 +8,10 @@ use std::borrow::Cow;
 use std::fmt;
 
 use serde::de::value::BorrowedStrDeserializer;
-use serde::de::{DeserializeSeed, Deserializer, EnumAccess, MapAccess, SeqAccess, VariantAccess, Visitor};
+use serde::de::{
+    DeserializeSeed, Deserializer, EnumAccess, Expected, MapAccess, SeqAccess, Unexpected, VariantAccess,
+    Visitor,
+};
 use serde::{Deserialize, forward_to_deserialize_any};
 
 use super::value::{Items, Kind, Members, Value};
@@ -33,9 +36,40 @@ impl fmt::Display for ArgumentError {
 
 impl std::error::Error for ArgumentError {}
 
+/// Every text here is written without the value, which serde's own texts repeat: an argument must not reach
+/// a log or another reader by way of its error.
 impl serde::de::Error for ArgumentError {
-    fn custom<T: fmt::Display>(message: T) -> Self {
-        Self(message.to_string().into_boxed_str())
+    /// What a type says in its own words may hold the value, so it is not passed on.
+    fn custom<T: fmt::Display>(_message: T) -> Self {
+        Self("a value is not accepted by the type that reads it".into())
+    }
+
+    fn invalid_type(_found: Unexpected<'_>, expected: &dyn Expected) -> Self {
+        Self(format!("expected {expected}").into())
+    }
+
+    fn invalid_value(_found: Unexpected<'_>, expected: &dyn Expected) -> Self {
+        Self(format!("expected {expected}").into())
+    }
+
+    fn invalid_length(_length: usize, expected: &dyn Expected) -> Self {
+        Self(format!("expected {expected}").into())
+    }
+
+    fn unknown_variant(_variant: &str, expected: &'static [&'static str]) -> Self {
+        Self(format!("expected one of {}", expected.join(", ")).into())
+    }
+
+    fn unknown_field(_field: &str, expected: &'static [&'static str]) -> Self {
+        Self(format!("an unknown member, expected {}", expected.join(", ")).into())
+    }
+
+    fn missing_field(field: &'static str) -> Self {
+        Self(format!("the member {field} is missing").into())
+    }
+
+    fn duplicate_field(field: &'static str) -> Self {
+        Self(format!("the member {field} is there twice").into())
     }
 }
 

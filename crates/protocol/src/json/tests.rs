@@ -217,3 +217,33 @@ const PIECES: &[&str] = &[
     "\\",
     "\"",
 ];
+
+#[test]
+fn an_error_of_a_typed_read_never_repeats_the_value() {
+    #[derive(Debug, serde::Deserialize)]
+    #[serde(rename_all = "lowercase")]
+    enum Kind {
+        Open,
+    }
+    #[derive(Debug, serde::Deserialize)]
+    #[serde(deny_unknown_fields)]
+    #[expect(dead_code, reason = "it is never read")]
+    struct Input {
+        kind: Kind,
+        address: Option<std::net::Ipv4Addr>,
+        count: Option<std::num::NonZeroU8>,
+        pair: Option<(u8, u8)>,
+    }
+    for (text, expected) in [
+        (r#"{"kind":"hunter2"}"#, "expected one of open"),
+        (r#"{"kind":"open","hunter2":1}"#, "an unknown member, expected kind, address, count, pair"),
+        (r#"{"kind":"open","address":"hunter2"}"#, "a value is not accepted by the type that reads it"),
+        (r#"{"kind":"open","count":0}"#, "expected a nonzero u8"),
+        (r#"{"kind":"open","pair":[1]}"#, "expected a tuple of size 2"),
+        (r#"{}"#, "the member kind is missing"),
+    ] {
+        let document = Document::parse(text, &Limits::DEFAULT).unwrap();
+        let error = super::from_value::<Input>(document.root()).unwrap_err().to_string();
+        assert_eq!(error, expected, "{text}");
+    }
+}
