@@ -3,6 +3,7 @@
 use std::io::{BufRead as _, BufReader};
 use std::net::SocketAddr;
 use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
 use super::fixture::Fixture;
 use super::multiplexed::Client;
@@ -56,7 +57,7 @@ impl Drop for Server {
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
 async fn serves_in_a_process_of_its_own_when_asked() {
     if std::env::var_os(ASKED).is_some() {
-        let fixture = Fixture::new().await;
+        let fixture = Fixture::with(|options| options.limits.notices_per_second = 100_000).await;
         println!("listening on {}", fixture.address);
         fixture.served.await.unwrap();
     }
@@ -107,4 +108,44 @@ async fn ten_thousand_idle_subscriptions_and_many_connections_cost_little_and_hi
     let start = std::time::Instant::now();
     assert_eq!(echo.send(server.address).await.status, 200);
     assert!(start.elapsed().as_millis() < 1000, "{:?}", start.elapsed());
+}
+
+#[tokio::test]
+async fn clients_that_never_read_cost_a_bounded_amount() {
+    let server = Server::start();
+    let echo = Call::tool("echo", r#"{"text":"hi"}"#);
+    assert_eq!(echo.send(server.address).await.status, 200);
+    let before = server.memory();
+    let mut deaf = Vec::new();
+    for _ in 0..50 {
+        let mut connection = Connection::open(server.address).await;
+        connection.write(&Call::listening_tool("chatter", "{}").bytes()).await;
+        deaf.push(connection);
+    }
+    // Each call says some megabytes a second; what the system keeps for a socket is soon full.
+    for _ in 0..4 {
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        assert_cost("client that does not read", &server, before, deaf.len(), 512 << 10);
+        assert_eq!(echo.send(server.address).await.status, 200);
+    }
+}
+
+#[tokio::test]
+async fn bodies_that_never_end_cost_a_bounded_amount() {
+    let server = Server::start();
+    let echo = Call::tool("echo", r#"{"text":"hi"}"#);
+    assert_eq!(echo.send(server.address).await.status, 200);
+    let before = server.memory();
+    let mut endless = Vec::new();
+    for _ in 0..50 {
+        let mut connection = Connection::open(server.address).await;
+        let head = Call::tool("echo", "{}").header("Transfer-Encoding", "chunked").head();
+        connection.write(head.as_bytes()).await;
+        connection.write(format!("10000\r\n{}\r\n", " ".repeat(0x10000)).as_bytes()).await;
+        endless.push(connection);
+    }
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    // Twice what was sent, because a buffer doubles, and what the connection itself needs.
+    assert_cost("body without an end", &server, before, endless.len(), 256 << 10);
+    assert_eq!(echo.send(server.address).await.status, 200);
 }

@@ -4,6 +4,8 @@ use std::fmt::Write as _;
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use callgate_protocol::Revision;
+use callgate_testkit::wire::assert_server_message;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
@@ -119,7 +121,8 @@ impl Call {
     pub(super) async fn send(&self, address: SocketAddr) -> Answer {
         let mut connection = Connection::open(address).await;
         connection.write(&self.bytes()).await;
-        connection.answer().await
+        let method = self.headers.iter().find(|(name, _)| name.eq_ignore_ascii_case("Mcp-Method"));
+        connection.answer_to(method.map_or("tools/call", |(_, method)| method.trim())).await
     }
 }
 
@@ -193,8 +196,13 @@ impl Connection {
         self.stream.write_all(bytes).await.is_ok()
     }
 
-    /// The next answer, to its end.
+    /// The next answer to a call of a tool, to its end.
     pub(super) async fn answer(&mut self) -> Answer {
+        self.answer_to("tools/call").await
+    }
+
+    /// The next answer to a method, to its end; each message in it fits the schema of the revision.
+    async fn answer_to(&mut self, method: &str) -> Answer {
         let (status, headers) = self.head().await;
         let mut answer = Answer { status, headers, body: String::new() };
         let body = if answer.header("transfer-encoding") == Some("chunked") {
@@ -208,6 +216,11 @@ impl Connection {
             self.take(length).await
         };
         answer.body = String::from_utf8(body).unwrap();
+        for message in answer.body.split("\n\n").map(|event| event.trim_start_matches("data: ")) {
+            if message.contains("\"jsonrpc\"") {
+                assert_server_message(Revision::V2026_07_28, Some(method), message);
+            }
+        }
         answer
     }
 
