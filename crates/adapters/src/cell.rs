@@ -1,6 +1,6 @@
 //! One stored value as JSON, in the form that the output declares.
 //!
-//! The mapping is written down in `docs/sql-mapping.md`. No number passes through a float unless it is
+//! The mapping is written down in `docs/configuration.md`. No number passes through a float unless it is
 //! stored as one, a value that does not have the declared form is refused and never bent, and nothing
 //! here knows a store. The row writer calls it.
 

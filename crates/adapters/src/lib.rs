@@ -12,3 +12,6 @@ pub mod sql;
 pub mod postgres;
 #[cfg(feature = "sqlite")]
 pub mod sqlite;
+
+#[doc(hidden)]
+pub mod fuzzing;

@@ -20,3 +20,26 @@ pub fn cursor(bytes: &[u8]) {
         assert!(crate::sql_tool::cursor::encode(&key) == bytes, "a key is written as it was read");
     }
 }
+
+#[cfg(test)]
+mod tests {
+    fn replay(target: &str, run: impl Fn(&[u8]), least: usize) {
+        let folder = format!("{}/../../fuzz/corpus/{target}", env!("CARGO_MANIFEST_DIR"));
+        let mut count = 0;
+        for entry in std::fs::read_dir(folder).unwrap() {
+            run(&std::fs::read(entry.unwrap().path()).unwrap());
+            count += 1;
+        }
+        assert!(count >= least, "the corpus of {target} is there");
+    }
+
+    #[test]
+    fn the_loader_holds_its_properties_over_the_corpus() {
+        replay("config", super::config, 5);
+    }
+
+    #[test]
+    fn the_cursor_holds_its_properties_over_the_corpus() {
+        replay("page_key", super::cursor, 4);
+    }
+}

@@ -207,3 +207,36 @@ async fn many_calls_at_once_get_their_own_answers() {
         call.await.unwrap();
     }
 }
+
+#[tokio::test]
+async fn a_client_that_leaves_takes_its_query_along() {
+    let tools = r#"
+[tool.slow]
+description = "Counts for ever."
+effect = "read"
+source = "billing"
+sql = "with recursive n(i) as (select 1 union all select i + 1 from n where i > 0) select count(*) as c from n, invoices where tenant_id = :tenant"
+timeout_ms = 600000
+[tool.slow.output]
+c = { type = "integer" }
+
+[tool.quick]
+description = "Counts once."
+effect = "read"
+source = "billing"
+sql = "select count(*) as c from invoices where tenant_id = :tenant"
+timeout_ms = 10000
+[tool.quick.output]
+c = { type = "integer" }
+"#;
+    let head = HEAD.replace("tenant_scoped", "connections = 1\ntenant_scoped");
+    let files = Files::new(&format!("{head}{tools}"));
+    let served = files.serve().await;
+    for _ in 0..3 {
+        let left =
+            tokio::time::timeout(std::time::Duration::from_millis(100), served.answer("slow", "{}")).await;
+        assert!(left.is_err());
+        // There is one connection: if the slow query still had it, this one would not get an answer.
+        assert_eq!(served.structured("quick", "{}").await["rows"][0]["c"], 4);
+    }
+}

@@ -85,3 +85,23 @@ async fn a_missing_file_is_noticed_when_it_comes_back() {
     files.write("callgate.toml", &toml("back"));
     until(async || description(&served).await == "back").await;
 }
+
+#[tokio::test]
+async fn clients_hear_of_a_change_only_if_the_list_has_changed() {
+    let files = files();
+    let served = files.serve().await;
+    let reloader = served.reloader.as_ref().unwrap();
+    let mut stream = served.listen().await;
+    // Another query with the same contract, and the same file again: nothing that a client could see.
+    files.write("callgate.toml", &toml("first").replace("count(*) as n", "count(*) + 1 as n"));
+    reloader.reload().unwrap();
+    assert_eq!(served.structured("count", "{}").await["rows"][0]["n"], 5);
+    reloader.reload().unwrap();
+    let quiet = tokio::time::timeout(Duration::from_millis(300), stream.chunk()).await;
+    assert!(quiet.is_err(), "{quiet:?}");
+    files.write("callgate.toml", &toml("second"));
+    reloader.reload().unwrap();
+    let change =
+        tokio::time::timeout(Duration::from_secs(10), stream.chunk()).await.unwrap().unwrap().unwrap();
+    assert!(String::from_utf8_lossy(&change).contains("notifications/tools/list_changed"), "{change:?}");
+}

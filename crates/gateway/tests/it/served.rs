@@ -108,6 +108,10 @@ impl Served {
     }
 
     async fn request(&self, method: &str, name: Option<&str>, params: &str) -> String {
+        self.send(method, name, params).await.text().await.unwrap()
+    }
+
+    async fn send(&self, method: &str, name: Option<&str>, params: &str) -> reqwest::Response {
         let body = format!(
             r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{{{params}"_meta":{{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{{}}}}}}}}"#
         );
@@ -121,7 +125,7 @@ impl Served {
         if let Some(name) = name {
             request = request.header("mcp-name", name);
         }
-        request.body(body).send().await.unwrap().text().await.unwrap()
+        request.body(body).send().await.unwrap()
     }
 
     /// The whole answer to a call, as text.
@@ -149,6 +153,15 @@ impl Served {
         let result = self.call(tool, arguments).await;
         assert_eq!(result["isError"], true, "{result}");
         result["content"][0]["text"].as_str().unwrap().to_owned()
+    }
+
+    /// A stream of changes of the list, acknowledged.
+    pub(crate) async fn listen(&self) -> reqwest::Response {
+        let wanted = r#""notifications":{"toolsListChanged":true},"#;
+        let mut stream = self.send("subscriptions/listen", None, wanted).await;
+        let first = stream.chunk().await.unwrap().unwrap();
+        assert!(String::from_utf8_lossy(&first).contains("acknowledged"), "{first:?}");
+        stream
     }
 
     /// The tools of the list.
