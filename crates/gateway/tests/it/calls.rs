@@ -33,8 +33,9 @@ fn with(tools: &str) -> Files {
 #[tokio::test]
 async fn the_list_shows_the_contract_that_the_file_describes() {
     let files = with(LOOKUP);
-    let tools = files.serve().await.tools().await;
-    insta::assert_snapshot!("list", serde_json::to_string_pretty(&tools).unwrap());
+    // The text itself: what a parser makes of the order of its members depends on what else is linked.
+    let list = files.serve().await.list().await.replace("},", "},\n").replace("{\"type\"", "\n{\"type\"");
+    insta::assert_snapshot!("list", list);
 }
 
 #[tokio::test]

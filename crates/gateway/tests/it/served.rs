@@ -164,9 +164,14 @@ impl Served {
         stream
     }
 
+    /// The whole answer to a request for the list, as text.
+    pub(crate) async fn list(&self) -> String {
+        self.request("tools/list", None, "").await
+    }
+
     /// The tools of the list.
     pub(crate) async fn tools(&self) -> Vec<Value> {
-        let text = self.request("tools/list", None, "").await;
+        let text = self.list().await;
         let mut answer: Value = serde_json::from_str(&text).unwrap();
         match answer["result"]["tools"].take() {
             Value::Array(tools) => tools,
