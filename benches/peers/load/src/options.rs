@@ -9,7 +9,6 @@ load bench [--json] [--quick] [--subjects a,b] [--cases a,b] [--rounds N] [--no-
 load guard --bounds FILE [paths]        instructions and heap blocks a call against committed bounds
 load profile --cases CASE --subjects S  callgrind and dhat output of one subject, start-up left out
 paths:
-  --callgate-bench FILE   the example `bench` of callgate-server
   --callgate FILE         the `callgate` binary, for the SQL read
   --env DIR               where the Node and Python peers are installed (made on first use)
   --scripts DIR           the scripts of those peers
@@ -35,7 +34,6 @@ pub struct Options {
     pub rounds: Option<usize>,
     pub subjects: Option<Vec<String>>,
     pub cases: Option<Vec<String>>,
-    pub callgate_bench: Option<PathBuf>,
     pub callgate: Option<PathBuf>,
     pub env: PathBuf,
     pub scripts: PathBuf,
@@ -63,7 +61,6 @@ impl Options {
             rounds: None,
             subjects: None,
             cases: None,
-            callgate_bench: None,
             callgate: None,
             env: env::temp_dir().join("callgate-bench-env"),
             scripts: crates.with_file_name("scripts"),
@@ -82,7 +79,6 @@ impl Options {
                 }
                 "--subjects" => options.subjects = Some(list(&value()?)),
                 "--cases" => options.cases = Some(list(&value()?)),
-                "--callgate-bench" => options.callgate_bench = Some(value()?.into()),
                 "--callgate" => options.callgate = Some(value()?.into()),
                 "--env" => options.env = value()?.into(),
                 "--scripts" => options.scripts = value()?.into(),

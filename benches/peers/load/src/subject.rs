@@ -102,9 +102,11 @@ impl Subject {
                 Ok(Program::new(binary, &["serve", "--listen", "127.0.0.1:0", "--config", &config]))
             }
             (Self::Callgate, _) => {
-                let binary = options.callgate_bench.as_ref().ok_or("--callgate-bench is not given")?;
                 let stdio: &[&str] = &["--tools", &tools];
-                Ok(Program::new(binary, if workload == Workload::EchoStdio { stdio } else { &http }))
+                Ok(Program::new(
+                    beside("callgate-bench")?,
+                    if workload == Workload::EchoStdio { stdio } else { &http },
+                ))
             }
             (Self::RawStdio, _) => Ok(Program::new(beside("raw")?, &["stdio", "--answer", &answer])),
             (Self::RawHyper, _) => {

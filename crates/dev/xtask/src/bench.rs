@@ -57,7 +57,7 @@ pub(crate) fn bench(options: &Options) -> Result<(), Failure> {
     }
     let target = tree::target()?;
     if options.role == "schema" {
-        let mut command = Command::new(build_peers(&target, &["--package", "schema"])?.join("schema"));
+        let mut command = Command::new(build_peers(&target, &["schema"])?.join("schema"));
         return finish(command.args(options.json.then_some("--json")));
     }
     build_callgate(&["--package", "callgate-server", "--example", "bench"])?;
@@ -91,24 +91,27 @@ pub(crate) fn guard() -> Result<(), Failure> {
         return Ok(());
     }
     let target = tree::target()?;
-    build_callgate(&["--package", "callgate-server", "--example", "bench"])?;
-    let peers = build_peers(&target, &["--package", "load"])?;
+    let peers = build_peers(&target, &["load", "callgate-bench"])?;
     let mut command = load(&peers, &target, "guard");
     command.arg("--bounds").arg(tree::root().join("benches/bounds.toml"));
     finish(&mut command)
 }
 
-fn build_callgate(what: &[&str]) -> Result<(), Failure> {
+/// Builds `callgate` itself, for the SQL read.
+fn build_binary() -> Result<(), Failure> {
     let mut command = Command::new(tree::cargo());
-    command.args(["build", "--release", "--quiet", "--locked"]).args(what).current_dir(tree::root());
-    process::must(&mut command, BUILD_LIMIT).map(|_| ())
+    command.args(["build", "--release", "--quiet", "--locked", "--package", "callgate", "--bin", "callgate"]);
+    process::must(command.current_dir(tree::root()), BUILD_LIMIT).map(|_| ())
 }
 
 /// Builds packages of the peers' workspace and says where they are.
-fn build_peers(target: &Path, what: &[&str]) -> Result<PathBuf, Failure> {
+fn build_peers(target: &Path, packages: &[&str]) -> Result<PathBuf, Failure> {
     let directory = target.join("bench-peers");
     let mut command = Command::new(tree::cargo());
-    command.args(["build", "--release", "--quiet", "--locked"]).args(what);
+    command.args(["build", "--release", "--quiet", "--locked"]);
+    for package in packages {
+        command.args(["--package", package]);
+    }
     command.arg("--target-dir").arg(&directory).current_dir(tree::root().join(PEERS));
     process::must(&mut command, BUILD_LIMIT)?;
     Ok(directory.join("release"))
@@ -118,7 +121,6 @@ fn load(peers: &Path, target: &Path, mode: &str) -> Command {
     let mut command = Command::new(peers.join("load"));
     command.arg(mode);
     for (flag, path) in [
-        ("--callgate-bench", target.join("release/examples/bench")),
         ("--callgate", target.join("release/callgate")),
         ("--env", tree::cache().join("bench")),
         ("--scripts", tree::root().join(PEERS).join("scripts")),

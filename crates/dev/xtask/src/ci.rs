@@ -38,6 +38,7 @@ const STAGES: &[Stage] = &[
     },
     Stage { name: "coverage", run: coverage::check },
     Stage { name: "generate --check", run: || generate::generate(Mode::Check) },
+    Stage { name: "bench --guard", run: bench::guard },
 ];
 
 /// Runs everything.

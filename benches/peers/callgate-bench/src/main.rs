@@ -1,11 +1,11 @@
-//! The server of the benchmark: a typed echo tool, and as many other tools as a long list needs.
+//! Callgate in the benchmark: a typed echo tool, and as many other tools as a long list needs.
 //!
-//! Input and output are checked against their schemas, as in any server; nothing is switched off. Started by
-//! `cargo xtask bench`:
+//! Input and output are checked against their schemas, as in any server; nothing is switched off. It is a
+//! package here and no example of `callgate-server`, because an example is built with the features that
+//! tests turn on, such as tokio's simulated clock. Started by `load`:
 //!
-//!     bench --listen 127.0.0.1:0 [--workers 1] [--tools 500]
-//!     bench [--tools 500]                                       over stdio
-#![expect(clippy::print_stdout, reason = "the address has to be told")]
+//!     callgate-bench --listen 127.0.0.1:0 [--workers 1] [--tools 500]
+//!     callgate-bench [--tools 500]                                       over stdio
 
 use std::env;
 use std::net::SocketAddr;
