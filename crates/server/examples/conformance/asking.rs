@@ -1,8 +1,9 @@
 //! Tools that ask the client something: forms, its model and its roots.
 
-use callgate_core::invocation::Capability;
-use callgate_protocol::json::{Document, push_string};
-use callgate_server::{Content, Context, Effect, Elicited, NoInput, ServerBuilder, Tool, ToolError};
+use callgate_protocol::json::push_string;
+use callgate_server::{
+    Capability, Content, Context, Document, Effect, Elicited, NoInput, ServerBuilder, Tool, ToolError,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

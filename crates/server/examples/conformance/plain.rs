@@ -4,9 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use callgate_core::port::LogLevel;
 use callgate_server::{
-    Block, Content, Context, Effect, Messages, NoInput, Prompt, ServerBuilder, Tool, ToolError,
+    Block, Content, Context, Effect, LogLevel, Messages, NoInput, Prompt, ServerBuilder, Tool, ToolError,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
