@@ -60,9 +60,8 @@ pub(crate) fn bench(options: &Options) -> Result<(), Failure> {
         let mut command = Command::new(build_peers(&target, &["schema"])?.join("schema"));
         return finish(command.args(options.json.then_some("--json")));
     }
-    build_callgate(&["--package", "callgate-server", "--example", "bench"])?;
-    build_callgate(&["--package", "callgate", "--bin", "callgate"])?;
-    let peers = build_peers(&target, &["--package", "load", "--package", "raw", "--package", "rmcp-server"])?;
+    build_binary()?;
+    let peers = build_peers(&target, &["load", "callgate-bench", "raw", "rmcp-server"])?;
     let mut command = load(&peers, &target, if options.profile { "profile" } else { "bench" });
     for (given, flag) in [
         (options.json, "--json"),
