@@ -2,5 +2,6 @@
 
 mod check;
 mod demo;
+mod examples;
 mod serve;
 mod support;

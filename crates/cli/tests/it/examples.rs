@@ -1,0 +1,65 @@
+//! Every example in `examples/` is judged without a finding, and its calls are answered.
+
+use std::io::Write as _;
+use std::path::Path;
+use std::process::Stdio;
+
+use super::support::{callgate, run, stdout};
+
+#[test]
+fn every_example_has_no_finding_and_answers_its_calls() {
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
+    let mut seen = 0;
+    for entry in std::fs::read_dir(examples).unwrap() {
+        let example = entry.unwrap().path();
+        if example.is_dir() {
+            seen += 1;
+            try_example(&example);
+        }
+    }
+    assert_eq!(seen, 2, "an example was added or lost; say so here");
+}
+
+fn try_example(example: &Path) {
+    let directory = tempfile::tempdir().unwrap();
+    for entry in std::fs::read_dir(example).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap();
+        std::fs::copy(&path, directory.path().join(name)).unwrap();
+        if path.extension().is_some_and(|extension| extension == "sql") {
+            let database = directory.path().join(name).with_extension("db");
+            callgate_adapters::sqlite::create(&database, &std::fs::read_to_string(&path).unwrap()).unwrap();
+        }
+    }
+    let checked = run(directory.path(), &["check", "--strict"]);
+    assert_eq!(checked.status.code(), Some(0), "{}: {}", example.display(), stdout(&checked));
+
+    let calls = std::fs::read_to_string(directory.path().join("calls.jsonl")).unwrap();
+    let mut child = callgate(directory.path())
+        .arg("serve")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut input = child.stdin.take().unwrap();
+    for (id, call) in calls.lines().enumerate() {
+        let mut params: serde_json::Value = serde_json::from_str(call).unwrap();
+        params["_meta"] = serde_json::json!({
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientCapabilities": {},
+        });
+        let request =
+            serde_json::json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params});
+        writeln!(input, "{request}").unwrap();
+    }
+    drop(input);
+    let output = child.wait_with_output().unwrap();
+    let answers: Vec<serde_json::Value> =
+        stdout(&output).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(answers.len(), calls.lines().count());
+    for answer in answers {
+        let rows = answer["result"]["structuredContent"]["rows"].as_array();
+        assert!(rows.is_some_and(|rows| !rows.is_empty()), "{}: {answer}", example.display());
+    }
+}
