@@ -21,6 +21,7 @@ pub mod content;
 pub mod discover;
 pub mod elicitation;
 pub mod envelope;
+pub mod form;
 pub mod initialize;
 pub mod logging;
 pub mod mrtr;

@@ -10,10 +10,9 @@ use super::capability::{ClientCapabilities, ServerCapabilities};
 use super::completion::{CompleteRequestParams, CompleteResult};
 use super::content::{AudioContent, ContentBlock, EmbeddedResource, ImageContent, ResourceLink, TextContent};
 use super::discover::DiscoverResult;
-use super::elicitation::{
-    ElicitFormParams, ElicitRequestParams, ElicitResult, ElicitUrlParams, PrimitiveSchema,
-};
+use super::elicitation::{ElicitFormParams, ElicitRequestParams, ElicitResult, ElicitUrlParams};
 use super::envelope::{Answer, Call};
+use super::form::PrimitiveSchema;
 use super::initialize::{InitializeRequestParams, InitializeResult};
 use super::logging::LoggingMessageNotificationParams;
 use super::mrtr::{
