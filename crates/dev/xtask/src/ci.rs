@@ -10,7 +10,7 @@ use crate::failure::Failure;
 use crate::generate::{self, Mode};
 use crate::process::{self, Echo};
 use crate::tally::Tally;
-use crate::{arrows, coverage, features, forbidden, size, spec_links, test, tree};
+use crate::{arrows, bench, coverage, features, forbidden, size, spec_links, test, tree};
 
 const LIMIT: Duration = Duration::from_secs(25 * 60);
 
