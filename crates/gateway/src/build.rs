@@ -42,6 +42,7 @@ pub(crate) async fn build(config: &Config, directory: &Path, limits: &Limits, se
     let opened = sources::open(config, directory, &mut built).await;
     let gate = gate_limits(config);
     check_names(config, &mut built.findings);
+    check_sources(config, &mut built.findings);
     let judge = Judge { config, directory, limits, gate: &gate, opened: &opened, seals };
     let judged: Vec<_> = futures_util::stream::iter(&config.tool)
         .map(|tool| judge.tool(tool))
@@ -90,6 +91,18 @@ fn check_names(config: &Config, findings: &mut Vec<Finding>) {
                 )
                 .at(tool.name.place().clone()),
             );
+        }
+    }
+}
+
+/// A source without a tool is reached at each load for nothing; often its tool names another one.
+fn check_sources(config: &Config, findings: &mut Vec<Finding>) {
+    for (name, _) in &config.source {
+        let used = |tool: &crate::config::Tool| tool.source.as_ref().is_some_and(|source| **source == **name);
+        if !config.tool.iter().any(used) {
+            let message = format!("no tool uses the source `{}`", name.as_str());
+            let finding = Finding::warning("unused_source", message, "remove it, or name it in a tool");
+            findings.push(finding.at(name.place().clone()));
         }
     }
 }

@@ -78,3 +78,6 @@ fn on_own_thread(
         thread.join().unwrap_or_else(|_| Err("loading the configuration panicked".to_owned()))
     })
 }
+
+#[cfg(test)]
+mod tests;

@@ -29,7 +29,9 @@ pub(super) fn prepare(
         });
         SourceError::Statement(vec![fault(&error, connection.take_denied(), template, at)])
     })?;
-    if !statement.readonly() || statement.is_explain() != 0 || statement.column_count() == 0 {
+    let begins = template.first_word().unwrap_or_default().to_ascii_lowercase();
+    let is_query = matches!(begins.as_str(), "select" | "with" | "values");
+    if !is_query || !statement.readonly() || statement.is_explain() != 0 || statement.column_count() == 0 {
         return Err(SourceError::Statement(vec![Fault {
             code: "sql_writes",
             message: "the statement is no query".to_owned(),

@@ -101,3 +101,37 @@ async fn a_file_that_was_replaced_is_read_anew() {
     std::fs::rename(beside, &store.place).unwrap();
     assert_eq!(store.json("select a from t", &[]).await, r#"[{"a":"new"}]"#);
 }
+
+#[tokio::test]
+async fn full_text_search_is_reading() {
+    let tables = "create virtual table notes using fts5(reference, body);
+                  insert into notes values ('A-1', 'late delivery of chairs'), ('A-2', 'paid in full')";
+    let store = store(Kind::Sqlite, tables).await;
+    let sql = "select reference, snippet(notes, 1, '[', ']', '...', 4) as found from notes where notes match :q order by rank";
+    for _ in 0..2 {
+        let found = store.json(sql, &[("q", text("chairs"))]).await;
+        assert_eq!(found, r#"[{"reference":"A-1","found":"late delivery of [chairs]"}]"#);
+    }
+    assert_eq!(store.fault("insert into notes values ('x', 'y')").await.code, "sql_writes");
+    for pragma in ["pragma data_version = 1", "pragma data_version", "pragma main.data_version"] {
+        assert_eq!(store.fault(pragma).await.code, "sql_writes", "{pragma}");
+    }
+}
+
+#[tokio::test]
+async fn a_file_in_wal_mode_is_read_while_it_is_written() {
+    let tables = "pragma journal_mode = wal; create table t (a); insert into t values (1)";
+    let store = store(Kind::Sqlite, tables).await;
+    let writer = rusqlite::Connection::open(&store.place).unwrap();
+    writer.execute_batch("begin immediate; insert into t values (2)").unwrap();
+    assert_eq!(store.json("select count(*) as n from t", &[]).await, r#"[{"n":1}]"#);
+    writer.execute_batch("commit").unwrap();
+    assert_eq!(store.json("select count(*) as n from t", &[]).await, r#"[{"n":2}]"#);
+}
+
+#[tokio::test]
+async fn the_inside_of_a_json_value_can_be_queried() {
+    let store = store(Kind::Sqlite, "create table t (a); insert into t values ('{\"x\": [1, 2]}')").await;
+    let sql = "select e.value as v, t.a ->> '$.x[0]' as first from t, json_each(t.a, '$.x') as e order by 1";
+    assert_eq!(store.json(sql, &[]).await, r#"[{"v":1,"first":1},{"v":2,"first":1}]"#);
+}
