@@ -4,6 +4,9 @@
 //! A slow reader loses log messages and all but the newest progress. Both transports make one for a
 //! request and write what [`Outbox::take`] gives.
 
+#[cfg(test)]
+mod tests;
+
 use std::fmt::{self, Write as _};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;

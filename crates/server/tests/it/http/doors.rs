@@ -123,6 +123,7 @@ async fn a_request_whose_host_is_missing_repeated_or_malformed_is_refused() {
         let answer = call.send(fixture.address).await;
         assert_eq!((answer.status, answer.code()), (400, Some(-32600)), "{:?}: {answer:?}", call.headers);
     }
+    insta::assert_snapshot!("bad_host", echo().without("Host").send(fixture.address).await.show());
     let absolute = echo().line("POST http://evil.example/mcp HTTP/1.1").send(fixture.address).await;
     assert_eq!(absolute.status, 403, "the authority of the target counts as well: {absolute:?}");
     let twice = echo().header("Origin", "http://localhost").also("Origin", "http://evil.example");

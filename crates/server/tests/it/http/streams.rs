@@ -161,3 +161,38 @@ async fn a_handler_that_panics_is_answered_by_json_and_by_a_stream() {
     }
     fixture.end().await;
 }
+
+#[tokio::test]
+async fn lists_and_calls_notify_no_subscriber() {
+    let fixture = Fixture::new().await;
+    let mut connection = Connection::open(fixture.address).await;
+    connection.write(&listen(r#"{"toolsListChanged":true}"#).bytes()).await;
+    connection.head().await;
+    connection.chunk().await.unwrap();
+    for _ in 0..5 {
+        assert_eq!(Call::modern("tools/list", "").send(fixture.address).await.status, 200);
+        assert_eq!(Call::tool("echo", r#"{"text":"hi"}"#).send(fixture.address).await.status, 200);
+    }
+    assert!(connection.is_silent(Duration::from_millis(100)).await);
+    fixture.end().await;
+}
+
+#[tokio::test]
+async fn an_ordinary_client_reads_results_and_streams() {
+    let fixture = Fixture::new().await;
+    let client = reqwest::Client::new();
+    let send = |call: Call| {
+        let mut request = client.post(format!("http://{}/mcp", fixture.address));
+        for (name, value) in call.headers.iter().filter(|(name, _)| name != "Host") {
+            request = request.header(name, value);
+        }
+        request.body(call.body).send()
+    };
+    let whole = send(Call::tool("echo", r#"{"text":"hi"}"#)).await.unwrap();
+    let result: serde_json::Value = whole.json().await.unwrap();
+    assert_eq!(result["result"]["structuredContent"]["text"], "hi");
+    let streamed = send(Call::listening_tool("say_and_wait", r#"{"ms":10}"#)).await.unwrap();
+    assert_eq!(streamed.headers()["content-type"], "text/event-stream");
+    assert_eq!(events(&streamed.text().await.unwrap()).len(), 3);
+    fixture.end().await;
+}
