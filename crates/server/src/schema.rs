@@ -3,11 +3,14 @@
 //! It must never publish a schema that accepts what the type refuses to name. Typed tools, forms and
 //! prompts call it.
 
-use callgate_core::refusal::{Code, Refusal};
+mod form;
+
+pub(crate) use form::form;
+
 use schemars::generate::SchemaSettings;
 use schemars::transform::{RecursiveTransform, Transform};
 use schemars::{JsonSchema, Schema};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 /// The schema of an input type: unknown members are refused, integers have the bounds of their type.
 pub(crate) fn input<T: JsonSchema>() -> String {
@@ -26,63 +29,6 @@ pub(crate) fn input<T: JsonSchema>() -> String {
 /// The schema of an output type.
 pub(crate) fn output<T: JsonSchema>() -> String {
     root::<T>(false).as_value().to_string()
-}
-
-/// The schema of a form: a flat object of texts, numbers, booleans and choices. Source:
-/// <https://modelcontextprotocol.io/specification/2026-07-28/client/elicitation#requested-schema>
-pub(crate) fn form<T: JsonSchema>() -> Result<String, Refusal> {
-    let settings = SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
-    let mut schema = settings.into_generator().into_root_schema_for::<T>();
-    RecursiveTransform(bound_integers).transform(&mut schema);
-    let mut form = Map::new();
-    form.insert("type".into(), json!("object"));
-    let mut fields = Map::new();
-    let found = schema.as_object().and_then(|object| object.get("properties")).and_then(Value::as_object);
-    for (name, field) in found.into_iter().flatten() {
-        fields.insert(name.clone(), flat_field(field).ok_or_else(not_flat)?);
-    }
-    form.insert("properties".into(), Value::Object(fields));
-    if let Some(required) = schema.as_object().and_then(|object| object.get("required")) {
-        form.insert("required".into(), required.clone());
-    }
-    if found.is_none() {
-        return Err(not_flat());
-    }
-    Ok(Value::Object(form).to_string())
-}
-
-fn not_flat() -> Refusal {
-    Refusal::new(Code::Internal, "the question could not be put to the client")
-        .with_detail("a form holds texts, numbers, booleans and choices only")
-}
-
-/// A field without `null`, which forms do not know: an optional field is one that is not required.
-fn flat_field(field: &Value) -> Option<Value> {
-    let mut field = field.as_object()?.clone();
-    if let Some(Value::Array(kinds)) = field.get("type") {
-        let kind = kinds.iter().find(|kind| kind.as_str() != Some("null"))?.clone();
-        field.insert("type".into(), kind);
-    }
-    if let Some(Value::Array(values)) = field.get_mut("enum") {
-        values.retain(|value| !value.is_null());
-    }
-    if let Some(Value::Array(choices)) = field.get("anyOf").cloned() {
-        let mut real =
-            choices.iter().filter(|choice| choice.get("type").and_then(Value::as_str) != Some("null"));
-        let (only, None) = (real.next()?, real.next()) else { return None };
-        let mut inner = flat_field(only)?.as_object()?.clone();
-        field.remove("anyOf");
-        for (name, value) in field {
-            inner.entry(name).or_insert(value);
-        }
-        field = inner;
-    }
-    let is_flat = matches!(
-        field.get("type").and_then(Value::as_str),
-        Some("string" | "number" | "integer" | "boolean")
-    );
-    let is_choice = field.get("type").and_then(Value::as_str) == Some("array");
-    (is_flat || is_choice).then_some(Value::Object(field))
 }
 
 fn root<T: JsonSchema>(is_input: bool) -> Schema {
