@@ -66,6 +66,10 @@ impl Sessions {
         headers: HeaderMap,
         transport: Transport,
     ) -> Response<Body> {
+        if !accepts(&headers, &["application/json", "text/event-stream"]) {
+            let message = "Invalid request: `Accept` must name `application/json` and `text/event-stream`";
+            return invalid(StatusCode::NOT_ACCEPTABLE, message, None);
+        }
         let caller = Caller::of(&headers, transport);
         if let Posted::Message(Message::Request(request)) = &posted
             && Method::of_name(&request.method()) == Some(Method::Initialize)
@@ -104,11 +108,7 @@ impl Sessions {
             Err(Missing::Header) => return missing_session(None),
             Err(Missing::Other(refused)) => return refused,
         };
-        let accepts = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
-        if !accepts
-            .flat_map(|value| value.split(','))
-            .any(|kind| kind.trim().starts_with("text/event-stream"))
-        {
+        if !accepts(&headers, &["text/event-stream"]) {
             let message = "Invalid request: a stream needs `Accept: text/event-stream`";
             return invalid(StatusCode::NOT_ACCEPTABLE, message, None);
         }
@@ -261,6 +261,29 @@ fn names_served_version(headers: &HeaderMap) -> bool {
     headers.get_all(VERSION).iter().all(|version| {
         let revision = version.to_str().ok().and_then(|name| Revision::of_name(name.trim_ascii()));
         revision.is_some_and(|revision| revision >= FLOOR && !revision.is_modern())
+    })
+}
+
+/// "The client MUST include an `Accept` header, listing both `application/json` and `text/event-stream`": what
+/// a request becomes is known only while it runs. Without the header everything is accepted.
+fn accepts(headers: &HeaderMap, kinds: &[&str]) -> bool {
+    let mut listed = headers
+        .get_all(ACCEPT)
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','))
+        .map(|range| range.split(';').next().unwrap_or_default().trim())
+        .peekable();
+    if listed.peek().is_none() {
+        return true;
+    }
+    let listed: Vec<&str> = listed.collect();
+    kinds.iter().all(|kind| {
+        listed.iter().any(|range| {
+            *range == "*/*"
+                || range.eq_ignore_ascii_case(kind)
+                || range.strip_suffix('*').is_some_and(|start| kind.starts_with(start))
+        })
     })
 }
 

@@ -182,11 +182,18 @@ impl Http {
         self.post_with(text, self.headers()).await
     }
 
-    pub(super) async fn post_with(&self, text: &str, headers: HeaderMap) -> Response {
+    /// Posts with another `Accept` and gives the status.
+    pub(super) async fn ask_accepting(&self, accept: &'static str, text: &str) -> u16 {
+        let mut headers = self.headers();
+        headers.insert(ACCEPT, HeaderValue::from_static(accept));
+        self.post_with(text, headers).await.status().as_u16()
+    }
+
+    pub(super) async fn post_with(&self, text: &str, mut headers: HeaderMap) -> Response {
+        let both = HeaderValue::from_static("application/json, text/event-stream");
+        headers.entry(ACCEPT).or_insert(both);
         let request = self.client.post(format!("http://{}/mcp", self.address));
-        let request = request
-            .header(CONTENT_TYPE, "application/json")
-            .header(ACCEPT, "application/json, text/event-stream");
+        let request = request.header(CONTENT_TYPE, "application/json");
         timeout(PATIENCE, request.headers(headers).body(text.to_owned()).send()).await.unwrap().unwrap()
     }
 

@@ -151,3 +151,18 @@ async fn requests_in_flight_are_bounded() {
     assert_eq!(tokio::join!(slow(1), slow(2), third), (None, None, Some(-32603)));
     assert_eq!(slow(4).await, None);
 }
+
+#[tokio::test]
+async fn a_client_must_accept_both_forms_of_an_answer() {
+    let http = Http::open("2025-11-25", HttpOptions::default()).await;
+    for (accept, status) in [
+        ("application/json, text/event-stream", 200),
+        ("text/event-stream;q=0.5, application/json", 200),
+        ("*/*", 200),
+        ("application/*, text/*", 200),
+        ("application/json", 406),
+        ("text/event-stream", 406),
+    ] {
+        assert_eq!(http.ask_accepting(accept, PING).await, status, "{accept}");
+    }
+}

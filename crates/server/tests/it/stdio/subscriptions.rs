@@ -1,6 +1,6 @@
 //! Subscriptions on standard streams.
 
-use super::child::{META, Server, id_of, modern, parse};
+use super::child::{META, Server, id_of, legacy, modern, parse};
 
 fn listen(id: u32, notifications: &str) -> String {
     modern(id, "subscriptions/listen", &format!(r#""notifications":{notifications}"#))
@@ -80,4 +80,31 @@ fn a_modern_client_is_never_sent_a_request() {
         r#"{{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{{"name":"ask","inputResponses":{{"name":{{"action":"accept","content":{{"name":"Dana"}}}}}},"_meta":{declared}}}}}"#
     ));
     assert!(answer.contains("hello Dana"), "{answer}");
+}
+
+/// Requirements: LEG-04.
+#[test]
+fn a_legacy_client_hears_of_changes_without_a_subscription_id() {
+    let mut server = Server::start_with(&["400"]);
+    let hello =
+        r#"{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}"#;
+    server.ask(&legacy(1, "initialize", hello));
+    server.send(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
+    for (id, uri) in [(2, "fixture://note"), (3, "fixture://other")] {
+        let answer = server.ask(&legacy(id, "resources/subscribe", &format!(r#"{{"uri":"{uri}"}}"#)));
+        assert!(answer.contains(r#""result":{}"#), "{answer}");
+    }
+    server.ask(&legacy(4, "resources/unsubscribe", r#"{"uri":"fixture://other"}"#));
+    let mut heard = [server.receive(), server.receive()];
+    heard.sort();
+    assert_eq!(
+        heard,
+        [
+            r#"{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"fixture://note"}}"#,
+            r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#,
+        ]
+    );
+    server.end_input();
+    let (rest, ..) = server.finish();
+    assert!(rest.is_empty(), "{rest:?}");
 }
