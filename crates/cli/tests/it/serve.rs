@@ -155,3 +155,28 @@ fn post(address: &str, tool: &str, body: &str) -> String {
     stream.read_to_string(&mut answer).unwrap();
     answer
 }
+
+#[test]
+fn no_log_level_shows_arguments_or_results() {
+    let directory = project();
+    let mut child = callgate(directory.path())
+        .args(["--log", "trace", "serve"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut input = child.stdin.take().unwrap();
+    writeln!(input, "{}", call(1, "invoice_get", r#"{"invoice_reference":"A-2026-00004"}"#)).unwrap();
+    writeln!(input, "{}", call(2, "invoice_get", r#"{"invoice_reference":"canary-in-argument"}"#)).unwrap();
+    writeln!(input, "{}", call(3, "canary-in-name", r#"{"canary-in-key":1}"#)).unwrap();
+    drop(input);
+    let output = child.wait_with_output().unwrap();
+    let answers = String::from_utf8(output.stdout).unwrap();
+    assert!(answers.contains("danke"), "the note of this invoice is the canary in the result: {answers}");
+    let log = String::from_utf8(output.stderr).unwrap();
+    assert!(log.contains("callgate::audit"), "the calls are recorded: {log}");
+    for canary in ["A-2026-00004", "canary-in-argument", "canary-in-key", "danke"] {
+        assert!(!log.contains(canary), "{canary} is in the log: {log}");
+    }
+}
