@@ -69,7 +69,8 @@ impl Endpoint {
         let uris = watched(filter)?;
         let changes = self.hub().listen(principal, wants).map_err(|_| Fault::Full)?;
         let mut honoured = Vec::new();
-        for uri in uris {
+        // No more are looked at than may be watched, however many are named.
+        for uri in uris.into_iter().take(published.limits.watched_resources) {
             let exists = published.offered.resources && published.resources.find(&uri).is_some();
             if exists && changes.watch(&uri, published.limits.watched_resources) {
                 honoured.push(uri);
