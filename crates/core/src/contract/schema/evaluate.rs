@@ -8,6 +8,7 @@
 use callgate_protocol::json::{Kind, Value};
 
 use super::equal::{equal, repeated};
+use super::number::small;
 use super::program::{Edge, Node, NodeId, Op, Program, Rule, Span};
 use super::source::{Place, Sources, pointer};
 use super::{OverBudget, SchemaLimits, Verdict, Violation, Violations, violation};
@@ -167,6 +168,9 @@ impl<'p, 'v> Run<'p, 'v> {
         self.budget.charge(1)?;
         let node = self.program.node(id);
         let kind = value.kind();
+        if kind == Kind::Number {
+            return self.number::<M>(id, node, value);
+        }
         if !node.types.accepts(kind, value) {
             return self.refuse::<M>(node, value);
         }
@@ -178,6 +182,34 @@ impl<'p, 'v> Run<'p, 'v> {
             Kind::Array | Kind::Object => self.span::<M>(node, span, value),
             _ => self.leaves::<M>(node, span, value),
         }
+    }
+
+    /// Applies a subschema to a number, whose text is read once for the type and all bounds.
+    fn number<M: Mode>(&mut self, id: NodeId, node: &'p Node, value: Value<'v>) -> Judged {
+        let small = small(value.raw_bytes());
+        if !node.types.accept_number(small, value) {
+            return self.refuse::<M>(node, value);
+        }
+        if !node.simple {
+            return self.apply_fully::<M>(id, node, Kind::Number, value);
+        }
+        let mut valid = true;
+        for op in self.program.ops(node.of_kind(Kind::Number)) {
+            let fine = match op {
+                Op::Compare(comparison, bound) => {
+                    self.budget.charge_bytes(value.raw_len())?;
+                    bound.admits(*comparison, small, value, self.sources)
+                }
+                _ => self.leaf(op, value)?,
+            };
+            if !self.outcome::<M>(fine, node, op, value)? {
+                if !M::COLLECT {
+                    return Ok(false);
+                }
+                valid = false;
+            }
+        }
+        Ok(valid)
     }
 
     /// The value has a type that the subschema does not accept.
@@ -309,7 +341,11 @@ impl<'p, 'v> Run<'p, 'v> {
     fn leaves<M: Mode>(&mut self, node: &'p Node, span: Span, value: Value<'v>) -> Judged {
         let mut valid = true;
         for op in self.program.ops(span) {
-            let fine = self.leaf(op, value)?;
+            let fine = match op {
+                // Escapes only make the text longer than what it says.
+                Op::Length(Edge::Most, bound) if value.raw_len() as u64 <= *bound => true,
+                _ => self.leaf(op, value)?,
+            };
             if !self.outcome::<M>(fine, node, op, value)? {
                 if !M::COLLECT {
                     return Ok(false);
@@ -345,16 +381,18 @@ impl<'p, 'v> Run<'p, 'v> {
             }
             Op::Compare(comparison, bound) => {
                 self.budget.charge_bytes(value.raw_len())?;
-                bound.admits(*comparison, value, self.sources)
+                bound.admits(*comparison, small(value.raw_bytes()), value, self.sources)
             }
             Op::Pattern(pattern) => {
-                let text = value.as_str().unwrap_or_default();
-                self.budget.charge(pattern.cost(&text))?;
-                pattern.matches(&text)
+                self.budget.charge(pattern.cost(value.raw_len()))?;
+                match value.plain_bytes() {
+                    Some(text) if pattern.is_simple() => pattern.matches_bytes(text),
+                    _ => pattern.matches(&value.as_str().unwrap_or_default()),
+                }
             }
             Op::Format(format) => {
                 let text = value.as_str().unwrap_or_default();
-                self.budget.charge(format.cost(&text))?;
+                self.budget.charge(format.cost(text.len()))?;
                 format.accepts(&text)
             }
             Op::Constant(place) => equal(self.sources.value(*place), value, &mut self.budget)?,

@@ -178,12 +178,12 @@ impl Format {
         }
     }
 
-    /// Steps that [`Format::accepts`] takes for a text, in the currency of the budget.
-    pub(super) fn cost(self, text: &str) -> u64 {
+    /// Steps that [`Format::accepts`] takes for that many bytes, in the currency of the budget.
+    pub(super) fn cost(self, bytes: usize) -> u64 {
         match self {
             // A Unicode property is looked up in a table for each few bytes of the pattern.
-            Self::Regex => 1 + 64 * text.len() as u64,
-            _ => 1 + text.len() as u64 / 4,
+            Self::Regex => 1 + 64 * bytes as u64,
+            _ => 1 + bytes as u64 / 4,
         }
     }
 }

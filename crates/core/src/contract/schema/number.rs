@@ -12,15 +12,14 @@ use super::source::{Place, Sources};
 
 /// True when the value is a number without fractional part, however it is spelled.
 pub(super) fn is_integer(value: Value<'_>) -> bool {
-    let raw = value.raw();
     // Most integers are written as digits; only other spellings need a closer look.
-    raw.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-')
+    value.raw_bytes().iter().all(|byte| byte.is_ascii_digit() || *byte == b'-')
         || value.as_number().is_some_and(Decimal::is_integer)
 }
 
 /// The number as `i64` if it is written as at most 18 plain digits.
-pub(super) fn small(raw: &str) -> Option<i64> {
-    let bytes = raw.as_bytes();
+#[inline]
+pub(super) fn small(bytes: &[u8]) -> Option<i64> {
     let (negative, digits) = match bytes.split_first() {
         Some((b'-', rest)) => (true, rest),
         _ => (false, bytes),
@@ -41,12 +40,19 @@ pub(super) fn small(raw: &str) -> Option<i64> {
 
 impl Bound {
     pub(super) fn new(value: Value<'_>, place: Place) -> Self {
-        Self { small: small(value.raw()), place }
+        Self { small: small(value.raw_bytes()), place }
     }
 
-    /// Whether the number is on the right side of the bound.
-    pub(super) fn admits(&self, comparison: Comparison, value: Value<'_>, sources: &Sources) -> bool {
-        let ordering = match (self.small, small(value.raw())) {
+    /// Whether the number is on the right side of the bound. `small` is the number, if it is.
+    #[inline]
+    pub(super) fn admits(
+        &self,
+        comparison: Comparison,
+        small: Option<i64>,
+        value: Value<'_>,
+        sources: &Sources,
+    ) -> bool {
+        let ordering = match (self.small, small) {
             (Some(bound), Some(number)) => number.cmp(&bound),
             _ => match (value.as_number(), sources.value(self.place).as_number()) {
                 (Some(number), Some(bound)) => number.cmp(&bound),
@@ -81,7 +87,7 @@ impl Factor {
         }
         Self {
             place,
-            small: small(raw).filter(|&number| number > 0),
+            small: small(raw.as_bytes()).filter(|&number| number > 0),
             limbs,
             precision: number.precision(),
             scale: number.scale(),
@@ -96,7 +102,7 @@ impl Factor {
 
     /// Whether the number is a whole multiple of this one.
     pub(super) fn divides(&self, value: Value<'_>) -> bool {
-        if let (Some(factor), Some(number)) = (self.small, small(value.raw())) {
+        if let (Some(factor), Some(number)) = (self.small, small(value.raw_bytes())) {
             return number % factor == 0;
         }
         let Some(number) = value.as_number() else { return false };
@@ -235,9 +241,9 @@ mod tests {
         for text in ["5.7", "0.5", "1e-1", "12e-1"] {
             assert!(!integer(text), "{text}");
         }
-        assert_eq!(small("-999999999999999999"), Some(-999_999_999_999_999_999));
-        assert_eq!(small("1000000000000000000"), None);
-        assert_eq!(small("1.0"), None);
-        assert_eq!(small("-"), None);
+        assert_eq!(small(b"-999999999999999999"), Some(-999_999_999_999_999_999));
+        assert_eq!(small(b"1000000000000000000"), None);
+        assert_eq!(small(b"1.0"), None);
+        assert_eq!(small(b"-"), None);
     }
 }

@@ -78,9 +78,24 @@ impl Pattern {
         Ok(Self { source: source.into(), engine: Engine::Automaton(engine), weight })
     }
 
-    /// Steps that [`Pattern::matches`] takes at most, in the currency of the budget.
-    pub(super) fn cost(&self, text: &str) -> u64 {
-        1 + text.len() as u64 * self.weight
+    /// Steps that [`Pattern::matches`] takes at most for that many bytes, in the currency of the budget.
+    #[inline]
+    pub(super) fn cost(&self, bytes: usize) -> u64 {
+        1 + bytes as u64 * self.weight
+    }
+
+    /// Whether [`Pattern::matches_bytes`] may be called.
+    #[inline]
+    pub(super) fn is_simple(&self) -> bool {
+        matches!(self.engine, Engine::Simple(_))
+    }
+
+    /// As [`Pattern::matches`] for a simple pattern and the bytes of a text.
+    pub(super) fn matches_bytes(&self, text: &[u8]) -> bool {
+        match &self.engine {
+            Engine::Simple(simple) => simple.matches(text),
+            Engine::Automaton(engine) => engine.is_match(text),
+        }
     }
 
     /// Steps that compiling took, in the currency of the budget.
@@ -94,7 +109,7 @@ impl Pattern {
     /// Whether the pattern is found anywhere in the text.
     pub(super) fn matches(&self, text: &str) -> bool {
         match &self.engine {
-            Engine::Simple(simple) => simple.matches(text),
+            Engine::Simple(simple) => simple.matches(text.as_bytes()),
             Engine::Automaton(engine) => engine.is_match(text),
         }
     }

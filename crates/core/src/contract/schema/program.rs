@@ -190,6 +190,12 @@ impl Types {
         }
         kind == Kind::Number && self.0 & 4 != 0 && is_integer(value)
     }
+
+    /// As [`Types::accepts`] for a number, of which `small` says that it is a whole one.
+    #[inline]
+    pub(super) fn accept_number(self, small: Option<i64>, value: Value<'_>) -> bool {
+        self.0 & 8 != 0 || (self.0 & 4 != 0 && (small.is_some() || is_integer(value)))
+    }
 }
 
 /// How a number is compared with a bound.
@@ -296,10 +302,44 @@ pub(super) struct Properties {
 /// One name that the schema mentions.
 #[derive(Debug)]
 pub(super) struct Property {
+    key: Key,
     pub(super) name: Box<str>,
     /// Its subschema, unless the name is only required.
     pub(super) schema: Option<NodeId>,
     pub(super) required: bool,
+}
+
+impl Property {
+    pub(super) fn new(name: Box<str>, schema: Option<NodeId>, required: bool) -> Self {
+        Self { key: Key::of(name.as_bytes()), name, schema, required }
+    }
+
+    #[inline]
+    fn is(&self, key: Key, name: &[u8]) -> bool {
+        self.key == key && (name.len() <= Key::COMPLETE || self.name.as_bytes() == name)
+    }
+}
+
+/// The length, beginning and end of a name: all of a short one. Most comparisons end here, without
+/// a call to compare memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Key(usize, u64, u64);
+
+impl Key {
+    /// Up to this length the key is the whole name.
+    const COMPLETE: usize = 16;
+
+    #[inline]
+    fn of(name: &[u8]) -> Self {
+        let (first, last) = if let (Some(first), Some(last)) = (name.first_chunk(), name.last_chunk()) {
+            (u64::from_le_bytes(*first), u64::from_le_bytes(*last))
+        } else if let (Some(first), Some(last)) = (name.first_chunk(), name.last_chunk()) {
+            (u64::from(u32::from_le_bytes(*first)), u64::from(u32::from_le_bytes(*last)))
+        } else {
+            name.iter().fold((0, 0), |(first, _), byte| (first << 8 | u64::from(*byte), 0))
+        };
+        Self(name.len(), first, last)
+    }
 }
 
 /// Up to this many names are compared one by one.
@@ -309,10 +349,11 @@ impl Properties {
     /// The property of that name. `near` is where the search begins and where the next one should.
     #[inline]
     pub(super) fn find(&self, name: &[u8], near: &mut usize) -> Option<&Property> {
+        let key = Key::of(name);
         let found = match self.names.get(*near) {
-            Some(property) if property.name.as_bytes() == name => *near,
+            Some(property) if property.is(key, name) => *near,
             _ if self.names.len() <= LINEAR_NAMES => {
-                self.names.iter().position(|property| property.name.as_bytes() == name)?
+                self.names.iter().position(|property| property.is(key, name))?
             }
             _ => {
                 let by_name = |&at: &u32| {

@@ -44,7 +44,7 @@ impl<'s> Compiler<'s> {
             for (name, schema) in value.members() {
                 let schema = Some(self.child(parts, schema)?);
                 let name = name.as_str().unwrap_or_default().into();
-                names.push(Property { name, schema, required: false });
+                names.push(Property::new(name, schema, false));
             }
         }
         let mut required = 0;
@@ -88,7 +88,7 @@ impl<'s> Compiler<'s> {
             let property = found.and_then(|found| known.get(found)).and_then(|&(_, at)| names.get_mut(at));
             match property {
                 Some(property) => property.required = true,
-                None => names.push(Property { name, schema: None, required: true }),
+                None => names.push(Property::new(name, None, true)),
             }
         }
         Ok(())

@@ -72,7 +72,7 @@ impl<'p, 'v> Run<'p, 'v> {
                 if !valid && !M::COLLECT {
                     return Ok(false);
                 }
-                self.budget.charge(pattern.cost(&text))?;
+                self.budget.charge(pattern.cost(text.len()))?;
                 if pattern.matches(&text) {
                     known = true;
                     valid &= self.apply::<M>(*schema, member)?;

@@ -106,14 +106,34 @@ fn is_ip_literal(literal: &str) -> bool {
     }
 }
 
+/// The unreserved characters and sub-delimiters of RFC 3986, by their bit.
+const PLAIN: u128 = {
+    let mut bits = 0;
+    let mut byte = 0;
+    while byte < 128 {
+        let character = byte as u8;
+        if character.is_ascii_alphanumeric() {
+            bits |= 1 << byte;
+        }
+        byte += 1;
+    }
+    let marks = b"-._~!$&'()*+,;=";
+    let mut at = 0;
+    while at < marks.len() {
+        bits |= 1 << marks[at];
+        at += 1;
+    }
+    bits
+};
+
 /// Unreserved characters, sub-delimiters, complete percent-encodings, and `also`.
 fn made_of(text: &str, also: &str, beyond: Beyond) -> bool {
     let mut characters = text.chars();
     while let Some(character) = characters.next() {
-        let fine = match character {
-            '%' => (0..2).all(|_| characters.next().is_some_and(|digit| digit.is_ascii_hexdigit())),
-            'a'..='z' | 'A'..='Z' | '0'..='9' => true,
-            other => "-._~!$&'()*+,;=".contains(other) || also.contains(other) || beyond(other),
+        let fine = match u32::from(character) {
+            code @ 0..128 if PLAIN >> code & 1 == 1 => true,
+            0x25 => (0..2).all(|_| characters.next().is_some_and(|digit| digit.is_ascii_hexdigit())),
+            _ => also.contains(character) || beyond(character),
         };
         if !fine {
             return false;

@@ -55,8 +55,9 @@ impl Simple {
         (steps.len() <= MOST_STEPS && is_determined(&steps)).then(|| Self { steps: steps.into(), whole })
     }
 
-    pub(super) fn matches(&self, text: &str) -> bool {
-        let mut rest = text.as_bytes();
+    /// Whether the bytes of a text are such a run.
+    pub(super) fn matches(&self, text: &[u8]) -> bool {
+        let mut rest = text;
         for step in &self.steps {
             let mut count = 0;
             while count < step.most {

@@ -134,5 +134,5 @@ fn a_pattern_that_explodes_elsewhere_is_charged_by_the_byte() {
     let hostile = pattern("^(a+)+$");
     let text = format!("{}!", "a".repeat(100_000));
     assert!(!hostile.matches(&text));
-    assert!(hostile.cost(&text) < SchemaLimits::DEFAULT.evaluate_work);
+    assert!(hostile.cost(text.len()) < SchemaLimits::DEFAULT.evaluate_work);
 }
