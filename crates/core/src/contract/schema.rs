@@ -26,6 +26,7 @@ mod number;
 mod pattern;
 mod program;
 mod resource;
+mod shortcut;
 mod source;
 mod uri;
 mod violation;
@@ -88,6 +89,29 @@ pub enum Formats {
     Annotated,
 }
 
+/// What a schema is compiled with.
+///
+/// # Defaults
+/// - `limits`: [`SchemaLimits::DEFAULT`].
+/// - `formats`: asserted, so that what a contract says is enforced.
+/// - `documents`: none; a schema stands for itself.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct SchemaOptions<'o> {
+    /// The bounds of compilation and evaluation.
+    pub limits: &'o SchemaLimits,
+    /// Whether `format` refuses values.
+    pub formats: Formats,
+    /// Further schemas that references may name, by identifier and text. Nothing else is ever loaded.
+    pub documents: &'o [(&'o str, &'o str)],
+}
+
+impl Default for SchemaOptions<'_> {
+    fn default() -> Self {
+        Self { limits: &SchemaLimits::DEFAULT, formats: Formats::Asserted, documents: &[] }
+    }
+}
+
 /// A compiled schema. It does not change and is shared by all calls.
 pub struct Schema {
     sources: Sources,
@@ -105,15 +129,15 @@ impl Schema {
     /// other than the two, keywords with values of the wrong type, references that lead nowhere,
     /// patterns that no linear-time engine can run, and bounds exceeded.
     pub fn compile(text: &str, limits: &SchemaLimits) -> Result<Self, SchemaError> {
-        Self::compile_with(text, limits, Formats::Asserted)
+        Self::compile_with(text, &SchemaOptions { limits, ..SchemaOptions::default() })
     }
 
-    /// As [`Schema::compile`], with a choice about `format`.
+    /// As [`Schema::compile`], with all options.
     ///
     /// # Errors
     /// As [`Schema::compile`].
-    pub fn compile_with(text: &str, limits: &SchemaLimits, formats: Formats) -> Result<Self, SchemaError> {
-        compile::compile(text, limits, formats)
+    pub fn compile_with(text: &str, options: &SchemaOptions<'_>) -> Result<Self, SchemaError> {
+        compile::compile(text, options)
     }
 
     /// The text that the schema was compiled from, byte for byte.

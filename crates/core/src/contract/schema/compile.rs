@@ -4,6 +4,7 @@
 //! an explicit list of what is left, so that depth costs no stack. It must never accept a keyword
 //! that it cannot enforce, and it reports all faults, not the first. [`Schema`] calls it.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -13,8 +14,8 @@ use super::evaluate::Run;
 use super::pattern::Pattern;
 use super::program::{Node, NodeId, Op, Origin, Part, Program, Rule, Span, Types};
 use super::resource::Resources;
-use super::source::{META_COUNT, Place, Sources};
-use super::{Dialect, Finding, Formats, Note, Schema, SchemaError, SchemaLimits, graph};
+use super::source::{Place, Sources};
+use super::{Dialect, Finding, Formats, Note, Schema, SchemaError, SchemaLimits, SchemaOptions, graph};
 
 mod array;
 mod discover;
@@ -23,11 +24,13 @@ mod object;
 mod read;
 mod reference;
 
-pub(super) fn compile(text: &str, limits: &SchemaLimits, formats: Formats) -> Result<Schema, SchemaError> {
+pub(super) fn compile(text: &str, options: &SchemaOptions<'_>) -> Result<Schema, SchemaError> {
+    let limits = options.limits;
     let bounds = Limits::DEFAULT.with_bytes(limits.bytes).with_depth(limits.depth);
-    let document = Document::parse(text, &bounds).map_err(|error| unreadable(&error, limits))?;
-    let sources = Sources::new(document);
-    let mut compiler = Compiler::new(&sources, limits, formats);
+    let parse = |text: &str| Document::parse(text, &bounds).map_err(|error| unreadable(&error, limits));
+    let given = options.documents.iter().map(|(uri, text)| Ok(((*uri).to_owned(), parse(text)?)));
+    let sources = Sources::new(parse(text)?, given.collect::<Result<_, SchemaError>>()?);
+    let mut compiler = Compiler::new(&sources, limits, options.formats);
     // The outcome of a stopped compilation is in its findings.
     let _stopped = compiler.run();
     let Compiler { nodes, ops, findings, mut notes, anchors, defaults, .. } = compiler;
@@ -99,6 +102,8 @@ struct Compiler<'s> {
     index: Vec<Vec<NodeId>>,
     ops: Vec<Op>,
     patterns: BTreeMap<String, Arc<Pattern>>,
+    /// Names and positions of the members of large objects that references go through, sorted.
+    members: BTreeMap<Place, Vec<(Cow<'s, str>, u32)>>,
     /// Names of the dynamic anchors that some reference resolves dynamically.
     dynamic_names: Vec<String>,
     anchors: Vec<Vec<(u32, NodeId)>>,
@@ -117,9 +122,10 @@ impl<'s> Compiler<'s> {
             formats,
             resources: Resources::default(),
             nodes: Vec::new(),
-            index: vec![Vec::new(); META_COUNT + 1],
+            index: vec![Vec::new(); sources.count()],
             ops: Vec::new(),
             patterns: BTreeMap::new(),
+            members: BTreeMap::new(),
             dynamic_names: Vec::new(),
             anchors: Vec::new(),
             findings: Vec::new(),
@@ -153,7 +159,11 @@ impl<'s> Compiler<'s> {
     fn analyse(&mut self) -> Result<(), Stop> {
         let cost = (self.nodes.len() + self.ops.len()) as u64;
         self.charge(cost)?;
-        let circles = graph::analyse(&mut self.nodes, &self.ops, &self.anchors);
+        let circles = graph::circles(&self.nodes, &self.ops);
+        if circles.is_empty() {
+            graph::shorten(&self.nodes, &mut self.ops, &self.anchors);
+            graph::mark(&mut self.nodes, &self.ops, &self.anchors);
+        }
         for node in circles {
             let place = self.node(node).place;
             self.finding(

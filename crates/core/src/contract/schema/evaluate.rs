@@ -8,8 +8,8 @@
 use callgate_protocol::json::{Kind, Value};
 
 use super::equal::{equal, repeated};
-use super::number::small;
 use super::program::{Edge, Node, NodeId, Op, Program, Rule, Span};
+use super::shortcut::Glance;
 use super::source::{Place, Sources, pointer};
 use super::{OverBudget, SchemaLimits, Verdict, Violation, Violations, violation};
 
@@ -162,54 +162,52 @@ impl<'p, 'v> Run<'p, 'v> {
         }
     }
 
-    /// Applies a subschema to a value.
-    #[inline]
+    /// Applies a subschema to a value. Whoever applies subschemas to the parts of a value has paid
+    /// for one step for each part, which is what a glance costs.
+    #[inline(never)]
     fn apply<M: Mode>(&mut self, id: NodeId, value: Value<'v>) -> Judged {
-        self.budget.charge(1)?;
+        self.apply_here::<M>(id, value)
+    }
+
+    /// As [`Run::apply`], for the loops over items and members.
+    #[inline(always)]
+    fn apply_here<M: Mode>(&mut self, id: NodeId, value: Value<'v>) -> Judged {
         let node = self.program.node(id);
         let kind = value.kind();
-        if kind == Kind::Number {
-            return self.number::<M>(id, node, value);
+        match node.shortcut.glance(kind, value) {
+            Glance::Accepted => return Ok(true),
+            Glance::If(op) => {
+                if self.leaf_at(op, value.position())? {
+                    return Ok(true);
+                }
+            }
+            Glance::Unsure => {}
         }
-        if !node.types.accepts(kind, value) {
-            return self.refuse::<M>(node, value);
-        }
-        if !node.simple {
-            return self.apply_fully::<M>(id, node, kind, value);
-        }
-        let span = node.of_kind(kind);
-        match kind {
-            Kind::Array | Kind::Object => self.span::<M>(node, span, value),
-            _ => self.leaves::<M>(node, span, value),
+        self.judge::<M>(id, value.position())
+    }
+
+    fn leaf_at(&mut self, op: u32, position: u32) -> Judged {
+        match self.program.ops.get(op as usize) {
+            Some(op) => self.leaf(op, self.root.document().at(position)),
+            None => Ok(false),
         }
     }
 
-    /// Applies a subschema to a number, whose text is read once for the type and all bounds.
-    fn number<M: Mode>(&mut self, id: NodeId, node: &'p Node, value: Value<'v>) -> Judged {
-        let small = small(value.raw_bytes());
-        if !node.types.accept_number(small, value) {
+    /// Applies a subschema to a value that a glance did not settle. The value is named by its position,
+    /// so that the loops over parts need not keep it in memory.
+    #[inline(never)]
+    fn judge<M: Mode>(&mut self, id: NodeId, position: u32) -> Judged {
+        self.budget.charge(1)?;
+        let node = self.program.node(id);
+        let value = self.root.document().at(position);
+        let kind = value.kind();
+        if !node.types.accepts(kind, value) {
             return self.refuse::<M>(node, value);
         }
-        if !node.simple {
-            return self.apply_fully::<M>(id, node, Kind::Number, value);
+        if node.simple {
+            return self.span::<M>(node, node.of_kind(kind), value);
         }
-        let mut valid = true;
-        for op in self.program.ops(node.of_kind(Kind::Number)) {
-            let fine = match op {
-                Op::Compare(comparison, bound) => {
-                    self.budget.charge_bytes(value.raw_len())?;
-                    bound.admits(*comparison, small, value, self.sources)
-                }
-                _ => self.leaf(op, value)?,
-            };
-            if !self.outcome::<M>(fine, node, op, value)? {
-                if !M::COLLECT {
-                    return Ok(false);
-                }
-                valid = false;
-            }
-        }
-        Ok(valid)
+        self.apply_fully::<M>(id, node, kind, value)
     }
 
     /// The value has a type that the subschema does not accept.
@@ -225,10 +223,8 @@ impl<'p, 'v> Run<'p, 'v> {
         Ok(false)
     }
 
+    #[inline(never)]
     fn apply_fully<M: Mode>(&mut self, id: NodeId, node: &'p Node, kind: Kind, value: Value<'v>) -> Judged {
-        if node.rule == Rule::Anything {
-            return Ok(true);
-        }
         self.budget.descend()?;
         let verdict = if node.memo || !self.program.anchors.is_empty() {
             self.remembered::<M>(id, node, kind, value)
@@ -336,26 +332,6 @@ impl<'p, 'v> Run<'p, 'v> {
         }
     }
 
-    /// Operations of which none applies another subschema.
-    #[inline]
-    fn leaves<M: Mode>(&mut self, node: &'p Node, span: Span, value: Value<'v>) -> Judged {
-        let mut valid = true;
-        for op in self.program.ops(span) {
-            let fine = match op {
-                // Escapes only make the text longer than what it says.
-                Op::Length(Edge::Most, bound) if value.raw_len() as u64 <= *bound => true,
-                _ => self.leaf(op, value)?,
-            };
-            if !self.outcome::<M>(fine, node, op, value)? {
-                if !M::COLLECT {
-                    return Ok(false);
-                }
-                valid = false;
-            }
-        }
-        Ok(valid)
-    }
-
     /// Reports a failure of an operation that says all by itself.
     #[inline]
     fn outcome<M: Mode>(&mut self, valid: bool, node: &'p Node, op: &'p Op, value: Value<'v>) -> Judged {
@@ -368,6 +344,7 @@ impl<'p, 'v> Run<'p, 'v> {
         Ok(valid)
     }
 
+    #[inline(never)]
     fn leaf(&mut self, op: &'p Op, value: Value<'v>) -> Judged {
         Ok(match op {
             Op::Length(edge, bound) => self.length(*edge, *bound, value)?,
@@ -381,7 +358,7 @@ impl<'p, 'v> Run<'p, 'v> {
             }
             Op::Compare(comparison, bound) => {
                 self.budget.charge_bytes(value.raw_len())?;
-                bound.admits(*comparison, small(value.raw_bytes()), value, self.sources)
+                bound.admits(*comparison, value, self.sources)
             }
             Op::Pattern(pattern) => {
                 self.budget.charge(pattern.cost(value.raw_len()))?;
@@ -432,6 +409,7 @@ impl<'p, 'v> Run<'p, 'v> {
         Ok(within(edge, bound, text.chars().count()))
     }
 
+    #[inline(never)]
     fn unique_items<M: Mode>(&mut self, node: &'p Node, value: Value<'v>) -> Judged {
         let Some(item) = repeated(value, &mut self.budget)? else { return Ok(true) };
         if M::COLLECT {
@@ -466,7 +444,10 @@ impl<'p, 'v> Run<'p, 'v> {
             violation.schema_pointer.push('/');
             violation.schema_pointer.push_str(keyword);
         }
-        cold.violations.push(violation);
+        // Two ways may lead to one type, which is refused before verdicts are looked up.
+        if !cold.violations.contains(&violation) {
+            cold.violations.push(violation);
+        }
         Ok(())
     }
 }

@@ -4,7 +4,7 @@
 
 use callgate_protocol::json::{Document, Limits};
 
-use super::{Formats, Schema, SchemaLimits, Verdict};
+use super::{Formats, Schema, SchemaOptions, Verdict};
 
 /// Compiles the text before the first NUL byte as a schema and judges the text after it.
 ///
@@ -16,7 +16,8 @@ pub fn fuzz_schema(input: &[u8]) {
     let (schema, instance) = text.split_once('\0').unwrap_or((text, "null"));
     let Ok(instance) = Document::parse(instance, &Limits::DEFAULT) else { return };
     for formats in [Formats::Asserted, Formats::Annotated] {
-        let schema = match Schema::compile_with(schema, &SchemaLimits::DEFAULT, formats) {
+        let options = SchemaOptions { formats, ..SchemaOptions::default() };
+        let schema = match Schema::compile_with(schema, &options) {
             Ok(schema) => schema,
             Err(error) => {
                 assert!(!error.findings.is_empty(), "a refused schema has findings");

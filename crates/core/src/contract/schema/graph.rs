@@ -5,7 +5,8 @@
 //! with depth; such subschemas remember their verdicts. It must never mark too few. The compiler calls
 //! it once per schema.
 
-use super::program::{Node, NodeId, Op, Span};
+use super::program::{Node, NodeId, Op, Span, Types};
+use super::shortcut::Shortcut;
 
 /// Where a subschema is applied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,17 +21,51 @@ enum Way {
     BelowAgain,
 }
 
-/// Finds the circles, of which it gives one subschema each, and marks what must be remembered.
-pub(super) fn analyse(nodes: &mut [Node], ops: &[Op], anchors: &[Vec<(u32, NodeId)>]) -> Vec<NodeId> {
-    let graph = Graph { nodes, ops };
-    let circles = graph.circles();
-    let memo = graph.memo(anchors);
-    let simple: Vec<bool> =
-        (0..).zip(&memo).map(|(id, memo)| !memo && anchors.is_empty() && graph.is_simple(id)).collect();
-    for ((node, memo), simple) in nodes.iter_mut().zip(memo).zip(simple) {
-        (node.memo, node.simple) = (memo, simple);
+/// Finds the circles, and gives one subschema of each.
+pub(super) fn circles(nodes: &[Node], ops: &[Op]) -> Vec<NodeId> {
+    Graph { nodes, ops }.circles()
+}
+
+/// Leads everything that applies a mere reference to where that leads. There must be no circles.
+pub(super) fn shorten(nodes: &[Node], ops: &mut [Op], anchors: &[Vec<(u32, NodeId)>]) {
+    if !anchors.is_empty() {
+        // With dynamic references it matters which resources are passed on the way.
+        return;
     }
-    circles
+    let mut leads: Vec<NodeId> = (0..nodes.len() as NodeId).collect();
+    for (node, lead) in nodes.iter().zip(&mut leads) {
+        let bare = node.types == Types::ALL && node.by_kind.iter().all(|span| span.start == span.end);
+        if let (true, Some([Op::Reference(target)])) =
+            (bare, ops.get(node.any.start as usize..node.any.end as usize))
+        {
+            *lead = *target;
+        }
+    }
+    for op in ops {
+        op.targets(|node| {
+            while let Some(&lead) = leads.get(*node as usize) {
+                if lead == *node {
+                    break;
+                }
+                *node = lead;
+            }
+        });
+    }
+}
+
+/// Marks what must be remembered, and what can be judged without further ado.
+pub(super) fn mark(nodes: &mut [Node], ops: &[Op], anchors: &[Vec<(u32, NodeId)>]) {
+    let graph = Graph { nodes, ops };
+    let memo = graph.memo(anchors);
+    let marks: Vec<(bool, bool, Shortcut)> = (0..)
+        .zip(graph.nodes.iter().zip(memo))
+        .map(|(id, (node, memo))| {
+            (memo, !memo && anchors.is_empty() && graph.is_simple(id), Shortcut::of(node, ops))
+        })
+        .collect();
+    for (node, (memo, simple, shortcut)) in nodes.iter_mut().zip(marks) {
+        (node.memo, node.simple, node.shortcut) = (memo, simple, shortcut);
+    }
 }
 
 struct Graph<'g> {

@@ -43,16 +43,9 @@ impl Bound {
         Self { small: small(value.raw_bytes()), place }
     }
 
-    /// Whether the number is on the right side of the bound. `small` is the number, if it is.
-    #[inline]
-    pub(super) fn admits(
-        &self,
-        comparison: Comparison,
-        small: Option<i64>,
-        value: Value<'_>,
-        sources: &Sources,
-    ) -> bool {
-        let ordering = match (self.small, small) {
+    /// Whether the number is on the right side of the bound.
+    pub(super) fn admits(&self, comparison: Comparison, value: Value<'_>, sources: &Sources) -> bool {
+        let ordering = match (self.small, small(value.raw_bytes())) {
             (Some(bound), Some(number)) => number.cmp(&bound),
             _ => match (value.as_number(), sources.value(self.place).as_number()) {
                 (Some(number), Some(bound)) => number.cmp(&bound),

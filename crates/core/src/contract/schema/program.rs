@@ -12,6 +12,7 @@ use callgate_protocol::json::{Kind, Value, push_integer};
 use super::format::Format;
 use super::number::{Factor, is_integer};
 use super::pattern::Pattern;
+use super::shortcut::Shortcut;
 use super::source::{Place, Sources, push_token};
 
 /// The index of a subschema in its program.
@@ -111,6 +112,8 @@ pub(super) struct Node {
     pub(super) any: Span,
     /// Operations for values of one kind, by that kind.
     pub(super) by_kind: [Span; 6],
+    /// What is accepted at a glance.
+    pub(super) shortcut: Shortcut,
     /// Where in the schema the subschema was found.
     pub(super) origin: Origin,
 }
@@ -146,6 +149,7 @@ impl Node {
         resource: 0,
         any: Span { start: 0, end: 0 },
         by_kind: [Span { start: 0, end: 0 }; 6],
+        shortcut: Shortcut::NONE,
         origin: Origin { parent: None, keyword: 0, part: Part::Whole },
     };
 
@@ -181,20 +185,17 @@ impl Types {
     ];
     pub(super) const ALL: Self = Self(0x7F);
 
+    /// Whether every value of the kind is accepted.
     #[inline]
-    pub(super) fn accepts(self, kind: Kind, value: Value<'_>) -> bool {
+    pub(super) fn has(self, kind: Kind) -> bool {
         /// The bit of each kind; an integer is a number that needs a closer look.
         const BITS: [u8; 6] = [1, 2, 8, 16, 32, 64];
-        if self.0 & BITS.get(kind as usize).copied().unwrap_or_default() != 0 {
-            return true;
-        }
-        kind == Kind::Number && self.0 & 4 != 0 && is_integer(value)
+        self.0 & BITS.get(kind as usize).copied().unwrap_or_default() != 0
     }
 
-    /// As [`Types::accepts`] for a number, of which `small` says that it is a whole one.
     #[inline]
-    pub(super) fn accept_number(self, small: Option<i64>, value: Value<'_>) -> bool {
-        self.0 & 8 != 0 || (self.0 & 4 != 0 && (small.is_some() || is_integer(value)))
+    pub(super) fn accepts(self, kind: Kind, value: Value<'_>) -> bool {
+        self.has(kind) || (kind == Kind::Number && self.0 & 4 != 0 && is_integer(value))
     }
 }
 
@@ -258,6 +259,52 @@ pub(super) enum Op {
     UnevaluatedProperties(NodeId),
 }
 
+impl Op {
+    /// Visits every subschema that the operation applies.
+    pub(super) fn targets(&mut self, mut visit: impl FnMut(&mut NodeId)) {
+        match self {
+            Self::Reference(node)
+            | Self::DynamicReference { fallback: node, .. }
+            | Self::Not(node)
+            | Self::UnevaluatedItems(node)
+            | Self::PropertyNames(node)
+            | Self::UnevaluatedProperties(node) => visit(node),
+            Self::AllOf(nodes) | Self::AnyOf(nodes) | Self::OneOf(nodes) => nodes.iter_mut().for_each(visit),
+            Self::If(condition) => {
+                visit(&mut condition.condition);
+                condition.then.iter_mut().chain(&mut condition.otherwise).for_each(visit);
+            }
+            Self::Sequence(sequence) => {
+                sequence.prefix.iter_mut().chain(&mut sequence.rest).for_each(visit);
+            }
+            Self::Contains(contains) => visit(&mut contains.schema),
+            Self::Properties(properties) => {
+                properties
+                    .names
+                    .iter_mut()
+                    .filter_map(|property| property.schema.as_mut())
+                    .for_each(&mut visit);
+                properties.patterns.iter_mut().for_each(|(_, node)| visit(node));
+                properties.additional.iter_mut().for_each(visit);
+            }
+            Self::DependentSchemas(schemas) => schemas.iter_mut().for_each(|(_, node)| visit(node)),
+            Self::Constant(_)
+            | Self::Word(_)
+            | Self::Words(_)
+            | Self::Enumeration(_)
+            | Self::Compare(..)
+            | Self::MultipleOf(_)
+            | Self::Length(..)
+            | Self::Pattern(_)
+            | Self::Format(_)
+            | Self::Items(..)
+            | Self::UniqueItems
+            | Self::Members(..)
+            | Self::DependentRequired(_) => {}
+        }
+    }
+}
+
 /// `if`, `then` and `else`.
 #[derive(Debug)]
 pub(super) struct Condition {
@@ -314,7 +361,7 @@ impl Property {
         Self { key: Key::of(name.as_bytes()), name, schema, required }
     }
 
-    #[inline]
+    #[inline(always)]
     fn is(&self, key: Key, name: &[u8]) -> bool {
         self.key == key && (name.len() <= Key::COMPLETE || self.name.as_bytes() == name)
     }
@@ -329,7 +376,7 @@ impl Key {
     /// Up to this length the key is the whole name.
     const COMPLETE: usize = 16;
 
-    #[inline]
+    #[inline(always)]
     fn of(name: &[u8]) -> Self {
         let (first, last) = if let (Some(first), Some(last)) = (name.first_chunk(), name.last_chunk()) {
             (u64::from_le_bytes(*first), u64::from_le_bytes(*last))
@@ -347,23 +394,27 @@ pub(super) const LINEAR_NAMES: usize = 12;
 
 impl Properties {
     /// The property of that name. `near` is where the search begins and where the next one should.
-    #[inline]
+    #[inline(always)]
     pub(super) fn find(&self, name: &[u8], near: &mut usize) -> Option<&Property> {
         let key = Key::of(name);
-        let found = match self.names.get(*near) {
-            Some(property) if property.is(key, name) => *near,
-            _ if self.names.len() <= LINEAR_NAMES => {
-                self.names.iter().position(|property| property.is(key, name))?
-            }
-            _ => {
-                let by_name = |&at: &u32| {
-                    self.names.get(at as usize).map(|property| property.name.as_bytes()).cmp(&Some(name))
-                };
-                let at = self.sorted.binary_search_by(by_name).ok()?;
-                self.sorted.get(at).copied()? as usize
-            }
-        };
+        if let Some(property) = self.names.get(*near)
+            && property.is(key, name)
+        {
+            *near += 1;
+            return Some(property);
+        }
+        let found = self.search(key, name)?;
         *near = found + 1;
         self.names.get(found)
+    }
+
+    fn search(&self, key: Key, name: &[u8]) -> Option<usize> {
+        if self.names.len() <= LINEAR_NAMES {
+            return self.names.iter().position(|property| property.is(key, name));
+        }
+        let by_name =
+            |&at: &u32| self.names.get(at as usize).map(|property| property.name.as_bytes()).cmp(&Some(name));
+        let at = self.sorted.binary_search_by(by_name).ok()?;
+        self.sorted.get(at).map(|at| *at as usize)
     }
 }

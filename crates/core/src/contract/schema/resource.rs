@@ -40,6 +40,11 @@ impl Resources {
         Some(id)
     }
 
+    /// Lets a resource be found under one more identifier, unless that is taken.
+    pub(super) fn alias(&mut self, uri: &str, resource: u32) {
+        self.by_uri.entry(uri.to_owned()).or_insert(resource);
+    }
+
     pub(super) fn find(&self, uri: &str) -> Option<u32> {
         self.by_uri.get(uri).copied()
     }

@@ -1,4 +1,4 @@
-//! The documents that a schema is made of: its own text and the meta-schemas it refers to.
+//! The documents that a schema is made of: its own text, what was given with it, and the meta-schemas.
 //!
 //! It must never hold anything that was not given to the compiler or compiled into this crate.
 //! The compiler and the evaluator read schema values through it.
@@ -10,19 +10,33 @@ use callgate_protocol::json::{Document, Kind, Limits, Value};
 /// A value in one of the documents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Place {
-    /// Zero is the schema itself, the others are meta-schemas.
+    /// Zero is the schema itself; then come the meta-schemas, then the documents given with it.
     pub(super) document: u16,
     pub(super) position: u32,
 }
 
-/// The schema's own document; the meta-schemas are shared by all.
+/// The schema's own document and those given with it; the meta-schemas are shared by all.
 pub(super) struct Sources {
     own: Document,
+    /// Further documents, by the identifiers under which they were given.
+    given: Vec<(String, Document)>,
 }
 
 impl Sources {
-    pub(super) fn new(own: Document) -> Self {
-        Self { own }
+    pub(super) fn new(own: Document, given: Vec<(String, Document)>) -> Self {
+        Self { own, given }
+    }
+
+    /// How many documents there are.
+    pub(super) fn count(&self) -> usize {
+        1 + META_COUNT + self.given.len()
+    }
+
+    /// The document of that identifier: one that was given, or a meta-schema.
+    pub(super) fn find(&self, uri: &str) -> Option<u16> {
+        let meta = META_NAMES.iter().position(|(name, _)| *name == uri);
+        let given = || self.given.iter().position(|(name, _)| name == uri).map(|at| at + META_COUNT);
+        meta.or_else(given).and_then(|at| u16::try_from(at + 1).ok())
     }
 
     pub(super) fn own(&self) -> &Document {
@@ -30,33 +44,35 @@ impl Sources {
     }
 
     pub(super) fn document(&self, document: u16) -> &Document {
-        match document.checked_sub(1).and_then(|at| META.get(usize::from(at))) {
-            Some(meta) => meta,
-            None => &self.own,
-        }
+        let Some(at) = usize::from(document).checked_sub(1) else { return &self.own };
+        let given = || at.checked_sub(META_COUNT).and_then(|at| self.given.get(at)).map(|(_, given)| given);
+        META.get(at).or_else(given).unwrap_or(&self.own)
     }
 
     pub(super) fn value(&self, place: Place) -> Value<'_> {
         self.document(place.document).at(place.position)
     }
 
-    /// The JSON pointer of a place; that of a meta-schema is preceded by its identifier.
+    /// The identifier of a document other than the schema's own.
+    pub(super) fn uri(&self, document: u16) -> Option<&str> {
+        let at = usize::from(document).checked_sub(1)?;
+        let given =
+            || at.checked_sub(META_COUNT).and_then(|at| self.given.get(at)).map(|(uri, _)| uri.as_str());
+        META_NAMES.get(at).map(|(uri, _)| *uri).or_else(given)
+    }
+
+    /// The JSON pointer of a place; that of another document is preceded by its identifier.
     pub(super) fn pointer(&self, place: Place) -> String {
         let pointer = pointer(self.document(place.document).root(), place.position);
-        match place.document.checked_sub(1).and_then(|at| META_NAMES.get(usize::from(at))) {
-            Some((uri, _)) => format!("{uri}#{pointer}"),
+        match self.uri(place.document) {
+            Some(uri) => format!("{uri}#{pointer}"),
             None => pointer,
         }
     }
 }
 
-/// The meta-schema document of that identifier.
-pub(super) fn meta(uri: &str) -> Option<u16> {
-    META_NAMES.iter().position(|(name, _)| *name == uri).and_then(|at| u16::try_from(at + 1).ok())
-}
-
 /// How many meta-schema documents there are.
-pub(super) const META_COUNT: usize = META_NAMES.len();
+const META_COUNT: usize = META_NAMES.len();
 
 const META_NAMES: [(&str, &str); 10] = [
     ("https://json-schema.org/draft/2020-12/schema", include_str!("meta/draft-2020-12.json")),
@@ -138,14 +154,15 @@ pub(super) fn push_token(pointer: &mut String, name: &str) {
 mod tests {
     use callgate_protocol::json::{Document, Limits};
 
-    use super::{META, META_NAMES, meta, pointer};
+    use super::{META, META_NAMES, Sources, pointer};
 
     #[test]
     fn every_meta_schema_parses_and_bears_its_name() {
         for ((uri, _), document) in META_NAMES.iter().zip(META.iter()) {
             let id = document.root().get("$id").and_then(|id| id.as_str()).unwrap();
             assert_eq!(id.trim_end_matches('#'), *uri);
-            assert!(meta(uri).is_some());
+            let own = Document::parse("{}", &Limits::DEFAULT).unwrap();
+            assert!(Sources::new(own, Vec::new()).find(uri).is_some());
         }
     }
 

@@ -1,35 +1,46 @@
 use callgate_protocol::json::{Document, Limits};
 
-use super::{Schema, SchemaError, SchemaLimits, Verdict};
+use super::{Schema, SchemaError, SchemaLimits, Verdict, Violation};
 
+mod bounds;
+mod cases;
+mod corpus;
+mod findings;
+mod messages;
+mod properties;
 mod suite;
 
 /// A schema that must compile.
 fn schema(text: &str) -> Schema {
-    Schema::compile(text, &SchemaLimits::DEFAULT).unwrap()
+    Schema::compile(text, &SchemaLimits::DEFAULT).unwrap_or_else(|error| panic!("{text}: {error}"))
 }
 
 /// The reasons why a schema is refused.
 fn refused(text: &str) -> SchemaError {
-    Schema::compile(text, &SchemaLimits::DEFAULT).unwrap_err()
-}
-
-#[test]
-fn a_recursive_alternative_over_twenty_levels_is_linear() {
-    let tree = schema(
-        r##"{"$defs":{"t":{"anyOf":[{"type":"array","items":{"$ref":"#/$defs/t"}},{"type":"array","items":{"$ref":"#/$defs/t"}}]}},"$ref":"#/$defs/t"}"##,
-    );
-    let nested = document(&format!("{}1{}", "[".repeat(20), "]".repeat(20)));
-    assert_eq!(tree.is_valid(nested.root()), Ok(false));
-    assert!(matches!(tree.validate(nested.root()), Verdict::Invalid(_)));
-}
-
-#[test]
-fn a_dangling_reference_is_refused() {
-    let error = refused(r##"{"$ref":"http://127.0.0.1:9/a"}"##);
-    assert!(error.to_string().contains("http://127.0.0.1:9/a"));
+    Schema::compile(text, &SchemaLimits::DEFAULT).expect_err(text)
 }
 
 fn document(text: &str) -> Document {
     Document::parse(text, &Limits::DEFAULT).unwrap()
+}
+
+fn accepts(schema: &Schema, value: &str) -> bool {
+    let document = document(value);
+    let quick = schema.is_valid(document.root()).unwrap();
+    assert_eq!(quick, schema.validate(document.root()) == Verdict::Valid, "{value}");
+    quick
+}
+
+/// The violations of a value that must be refused.
+fn violations(schema: &Schema, value: &str) -> Vec<Violation> {
+    assert!(!accepts(schema, value), "{value} is accepted");
+    match schema.validate(document(value).root()) {
+        Verdict::Invalid(violations) => violations.list,
+        other => panic!("{value}: {other:?}"),
+    }
+}
+
+/// Pointer and keyword of each violation.
+fn places(schema: &Schema, value: &str) -> Vec<(String, &'static str)> {
+    violations(schema, value).into_iter().map(|violation| (violation.pointer, violation.keyword)).collect()
 }

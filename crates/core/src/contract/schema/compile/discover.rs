@@ -93,8 +93,11 @@ impl Compiler<'_> {
         let value = self.sources.value(root);
         let ignored = dialect == Dialect::Draft07 && value.get("$ref").is_some();
         let id = value.get("$id").filter(|_| !ignored).and_then(Value::as_str).unwrap_or_default();
-        let uri = resolve("", split_fragment(&id).0);
-        self.resources.add(uri, root, dialect).ok_or(Stop)
+        let given = self.sources.uri(root.document).unwrap_or_default();
+        let uri = resolve(given, split_fragment(&id).0);
+        let resource = self.resources.add(uri, root, dialect).ok_or(Stop)?;
+        self.resources.alias(given, resource);
+        Ok(resource)
     }
 
     /// Reads the identifier and anchors of a schema; gives the resource that it belongs to.

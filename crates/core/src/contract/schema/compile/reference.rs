@@ -6,12 +6,11 @@
 
 use callgate_protocol::json::{Kind, Value};
 
-use super::super::Dialect;
 use super::super::program::{NodeId, Op};
-use super::super::source::{Place, meta};
+use super::super::source::Place;
 use super::super::uri::{percent_decode, resolve, split_fragment};
 use super::keyword::Parts;
-use super::{Compiler, Stop, at, shortened};
+use super::{Compiler, Stop, at, root_dialect, shortened};
 
 /// What a reference leads to.
 struct Target {
@@ -21,7 +20,7 @@ struct Target {
     anchor: Option<String>,
 }
 
-impl Compiler<'_> {
+impl<'s> Compiler<'s> {
     pub(super) fn reference(&mut self, parts: &mut Parts, value: Value<'_>) -> Result<(), Stop> {
         if let Some(target) = self.resolve_reference("$ref", parts, value)? {
             parts.any.push(Op::Reference(target.node));
@@ -117,19 +116,20 @@ impl Compiler<'_> {
         Ok(target)
     }
 
-    /// The resource of that identifier, if need be that of a compiled-in meta-schema.
+    /// The resource of that identifier, if need be that of a document at hand.
     fn find_resource(&mut self, uri: &str) -> Result<Option<u32>, Stop> {
         if let Some(resource) = self.resources.find(uri) {
             return Ok(Some(resource));
         }
-        let Some(document) = meta(uri) else { return Ok(None) };
+        let Some(document) = self.sources.find(uri) else { return Ok(None) };
         let root = Place { document, position: 0 };
-        let dialect = match uri {
-            "http://json-schema.org/draft-07/schema" => Dialect::Draft07,
-            _ => Dialect::Draft202012,
+        let value = self.sources.value(root);
+        let Some(dialect) = root_dialect(value) else {
+            self.unknown_dialect(value.get("$schema").map_or(root, |uri| at(root, uri)));
+            return Err(Stop);
         };
         self.discover(root, None, dialect)?;
-        Ok(self.resources.find(uri))
+        Ok(self.known_node(root).map(|node| self.node(node).resource))
     }
 
     /// Follows a JSON pointer from the root of a resource.
@@ -138,11 +138,14 @@ impl Compiler<'_> {
         let mut value = self.sources.value(root);
         let mut resource = resource;
         for token in pointer.split('/').skip(1) {
-            self.charge(1 + value.len() as u64)?;
+            self.charge(1)?;
             let next = match value.kind() {
-                Kind::Object => value.get(&token.replace("~1", "/").replace("~0", "~")),
+                Kind::Object => {
+                    self.member(at(root, value), value, &token.replace("~1", "/").replace("~0", "~"))?
+                }
                 Kind::Array => {
                     let canonical = token == "0" || !token.starts_with(['0', '+']);
+                    self.charge(value.len() as u64)?;
                     token.parse().ok().filter(|_| canonical).and_then(|index| value.items().nth(index))
                 }
                 _ => None,
@@ -162,4 +165,30 @@ impl Compiler<'_> {
         let Some(node) = self.known_node(place) else { return Ok(None) };
         Ok(Some(Target { node, resource: self.node(node).resource, anchor: None }))
     }
+
+    /// The member of that name. Objects with many members, such as `$defs`, are indexed by name when a
+    /// reference first goes through them, so that many references to them are not a square of work.
+    fn member(&mut self, place: Place, object: Value<'s>, name: &str) -> Result<Option<Value<'s>>, Stop> {
+        if object.len() <= SMALL_OBJECT {
+            self.charge(object.len() as u64)?;
+            return Ok(object.get(name));
+        }
+        if !self.members.contains_key(&place) {
+            self.charge(2 * object.len() as u64)?;
+            let mut index: Vec<_> = object
+                .members()
+                .map(|(name, member)| (name.as_str().unwrap_or_default(), member.position()))
+                .collect();
+            index.sort_unstable();
+            self.members.insert(place, index);
+        }
+        let found = self.members.get(&place).and_then(|index| {
+            let at = index.binary_search_by(|(known, _)| (**known).cmp(name)).ok()?;
+            index.get(at).map(|(_, position)| *position)
+        });
+        Ok(found.map(|position| object.document().at(position)))
+    }
 }
+
+/// Up to this many members are searched one by one.
+const SMALL_OBJECT: usize = 16;

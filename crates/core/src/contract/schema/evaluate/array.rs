@@ -8,6 +8,7 @@ use super::super::program::{Contains, Node, Sequence};
 use super::{Judged, Mode, Quick, Run};
 
 impl<'p, 'v> Run<'p, 'v> {
+    #[inline(never)]
     pub(super) fn sequence<M: Mode>(
         &mut self,
         node: &'p Node,
@@ -15,6 +16,7 @@ impl<'p, 'v> Run<'p, 'v> {
         value: Value<'v>,
     ) -> Judged {
         self.budget.descend()?;
+        self.budget.charge(value.len() as u64)?;
         let mut valid = true;
         let mut prefix = sequence.prefix.iter();
         for item in value.items() {
@@ -29,7 +31,7 @@ impl<'p, 'v> Run<'p, 'v> {
                     self.report(node, sequence.rest_keyword, item, expected)?;
                     false
                 }
-                (None, Some(rest)) => self.apply::<M>(rest, item)?,
+                (None, Some(rest)) => self.apply_here::<M>(rest, item)?,
                 (None, None) => break,
             };
             if !fine {
@@ -43,12 +45,14 @@ impl<'p, 'v> Run<'p, 'v> {
         Ok(valid)
     }
 
+    #[inline(never)]
     pub(super) fn contains<M: Mode>(
         &mut self,
         node: &'p Node,
         contains: &'p Contains,
         value: Value<'v>,
     ) -> Judged {
+        self.budget.charge(value.len() as u64)?;
         let mut found = 0;
         for item in value.items() {
             if self.apply::<Quick>(contains.schema, item)? {

@@ -14,7 +14,9 @@ use super::{Collect, Judged, Mode, Quick, Run};
 const REFERENCES: u32 = 8;
 
 impl<'p, 'v> Run<'p, 'v> {
+    #[inline(never)]
     pub(super) fn all_of<M: Mode>(&mut self, nodes: &[NodeId], value: Value<'v>) -> Judged {
+        self.budget.charge(nodes.len() as u64)?;
         let mut valid = true;
         for node in nodes {
             if !self.apply::<M>(*node, value)? {
@@ -27,12 +29,14 @@ impl<'p, 'v> Run<'p, 'v> {
         Ok(valid)
     }
 
+    #[inline(never)]
     pub(super) fn any_of<M: Mode>(
         &mut self,
         node: &'p Node,
         nodes: &'p [NodeId],
         value: Value<'v>,
     ) -> Judged {
+        self.budget.charge(nodes.len() as u64)?;
         for alternative in nodes {
             if self.apply::<Quick>(*alternative, value)? {
                 return Ok(true);
@@ -44,12 +48,14 @@ impl<'p, 'v> Run<'p, 'v> {
         Ok(false)
     }
 
+    #[inline(never)]
     pub(super) fn one_of<M: Mode>(
         &mut self,
         node: &'p Node,
         nodes: &'p [NodeId],
         value: Value<'v>,
     ) -> Judged {
+        self.budget.charge(nodes.len() as u64)?;
         let mut matching = 0;
         for alternative in nodes {
             if self.apply::<Quick>(*alternative, value)? {
@@ -71,6 +77,7 @@ impl<'p, 'v> Run<'p, 'v> {
         Ok(matching == 1)
     }
 
+    #[inline(never)]
     pub(super) fn condition<M: Mode>(&mut self, condition: &Condition, value: Value<'v>) -> Judged {
         if condition.then.is_none() && condition.otherwise.is_none() {
             return Ok(true);
@@ -134,8 +141,7 @@ impl<'p, 'v> Run<'p, 'v> {
             let Op::Properties(properties) = op else { continue };
             for property in &properties.names {
                 let Some(schema) = property.schema else { continue };
-                let constant = |op: &Op| matches!(op, Op::Constant(_) | Op::Words(_) | Op::Enumeration(_));
-                if !program.ops(program.node(schema).any).iter().any(constant) {
+                if !program.ops(program.node(schema).any).iter().any(violation::is_choice_of_values) {
                     continue;
                 }
                 self.budget.charge(value.len() as u64)?;

@@ -9,6 +9,7 @@ use super::super::violation;
 use super::{Judged, Mode, Quick, Run};
 
 impl<'p, 'v> Run<'p, 'v> {
+    #[inline(never)]
     pub(super) fn properties<M: Mode>(
         &mut self,
         node: &'p Node,
@@ -32,8 +33,8 @@ impl<'p, 'v> Run<'p, 'v> {
                 schema = property.schema;
             }
             let fine = match schema {
-                Some(schema) if properties.patterns.is_empty() => self.apply::<M>(schema, member)?,
-                _ => self.other_member::<M>(node, properties, schema, name, member)?,
+                Some(schema) if properties.patterns.is_empty() => self.apply_here::<M>(schema, member)?,
+                _ => self.other_member::<M>(node, properties, schema, name.position())?,
             };
             if !fine {
                 valid = false;
@@ -52,15 +53,19 @@ impl<'p, 'v> Run<'p, 'v> {
         Ok(false)
     }
 
-    /// A member that has no subschema by its name, or not only that.
+    /// A member that has no subschema by its name, or not only that. It is given by the position of its
+    /// name, so that the loop over members need not keep it in memory.
+    #[inline(never)]
     fn other_member<M: Mode>(
         &mut self,
         node: &'p Node,
         properties: &'p Properties,
         schema: Option<NodeId>,
-        name: Value<'v>,
-        member: Value<'v>,
+        name: u32,
     ) -> Judged {
+        let name = self.root.document().at(name);
+        // A member stands right behind its name.
+        let member = self.root.document().at(name.position() + 1);
         let mut known = schema.is_some();
         let mut valid = match schema {
             Some(schema) => self.apply::<M>(schema, member)?,
@@ -118,12 +123,14 @@ impl<'p, 'v> Run<'p, 'v> {
         Ok(())
     }
 
+    #[inline(never)]
     pub(super) fn property_names<M: Mode>(
         &mut self,
         node: &'p Node,
         names: NodeId,
         value: Value<'v>,
     ) -> Judged {
+        self.budget.charge(value.len() as u64)?;
         let mut valid = true;
         for (name, _) in value.members() {
             if !self.apply::<Quick>(names, name)? {
@@ -142,6 +149,7 @@ impl<'p, 'v> Run<'p, 'v> {
         Ok(valid)
     }
 
+    #[inline(never)]
     pub(super) fn dependent_required<M: Mode>(
         &mut self,
         node: &'p Node,
@@ -174,6 +182,7 @@ impl<'p, 'v> Run<'p, 'v> {
         Ok(valid)
     }
 
+    #[inline(never)]
     pub(super) fn dependent_schemas<M: Mode>(
         &mut self,
         schemas: &'p [(Box<str>, NodeId)],

@@ -27,6 +27,7 @@ impl Marks {
 }
 
 impl<'p, 'v> Run<'p, 'v> {
+    #[inline(never)]
     pub(super) fn unevaluated_properties<M: Mode>(
         &mut self,
         node: &'p Node,
@@ -49,6 +50,7 @@ impl<'p, 'v> Run<'p, 'v> {
         Ok(valid)
     }
 
+    #[inline(never)]
     pub(super) fn unevaluated_items<M: Mode>(
         &mut self,
         node: &'p Node,
@@ -218,6 +220,7 @@ impl<'p, 'v> Run<'p, 'v> {
             Op::Sequence(sequence) if sequence.rest.is_some() => marks.all = true,
             Op::Sequence(sequence) => (0..sequence.prefix.len()).for_each(|at| marks.mark(at)),
             Op::Contains(contains) if contains.evaluates => {
+                self.budget.charge(value.len() as u64)?;
                 for (at, item) in value.items().enumerate() {
                     if self.apply::<Quick>(contains.schema, item)? {
                         marks.mark(at);
