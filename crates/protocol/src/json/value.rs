@@ -134,7 +134,7 @@ impl Document {
     #[must_use]
     #[inline]
     pub fn at(&self, position: u32) -> Value<'_> {
-        Value { document: self, at: position, node: self.node(position) }
+        Value { document: self, at: position }
     }
 
     /// The text, as it was given.
@@ -185,12 +185,10 @@ pub enum Kind {
     Object,
 }
 
-/// A value in a [`Document`]. Copying it copies a pointer, a position and what the index says there.
+/// A value in a [`Document`]. Copying it copies a pointer and a position.
 #[derive(Clone, Copy)]
 pub struct Value<'d> {
     document: &'d Document,
-    /// The entry of the index at `at`, looked up once.
-    node: Node,
     at: u32,
 }
 
@@ -213,14 +211,14 @@ impl<'d> Value<'d> {
     #[inline]
     #[must_use]
     pub fn kind(self) -> Kind {
-        self.node.tag.kind()
+        self.node().tag.kind()
     }
 
     /// The text of the value, byte for byte as received.
     #[inline]
     #[must_use]
     pub fn raw(self) -> &'d str {
-        let node = self.node;
+        let node = self.node();
         self.document.text.get(node.start as usize..node.end as usize).unwrap_or("null")
     }
 
@@ -228,21 +226,21 @@ impl<'d> Value<'d> {
     #[inline]
     #[must_use]
     pub fn offset(self) -> usize {
-        self.node.start as usize
+        self.node().start as usize
     }
 
     /// True for `null`.
     #[inline]
     #[must_use]
     pub fn is_null(self) -> bool {
-        self.node.tag == Tag::Null
+        self.node().tag == Tag::Null
     }
 
     /// The boolean, or nothing if it is none.
     #[inline]
     #[must_use]
     pub fn as_bool(self) -> Option<bool> {
-        match self.node.tag {
+        match self.node().tag {
             Tag::True => Some(true),
             Tag::False => Some(false),
             _ => None,
@@ -253,9 +251,9 @@ impl<'d> Value<'d> {
     #[inline]
     #[must_use]
     pub fn as_str(self) -> Option<Cow<'d, str>> {
-        match self.node.tag {
+        match self.node().tag {
             Tag::String => {
-                let quoted = self.node.start as usize + 1..(self.node.end as usize).saturating_sub(1);
+                let quoted = self.node().start as usize + 1..(self.node().end as usize).saturating_sub(1);
                 Some(Cow::Borrowed(self.document.text.get(quoted).unwrap_or_default()))
             }
             Tag::EscapedString => Some(decode_string(self.raw())),
@@ -268,14 +266,14 @@ impl<'d> Value<'d> {
     #[inline]
     #[must_use]
     pub fn plain_bytes(self) -> Option<&'d [u8]> {
-        (self.node.tag == Tag::String).then(|| self.inner())
+        (self.node().tag == Tag::String).then(|| self.inner())
     }
 
     /// The text of the value as bytes.
     #[inline]
     #[must_use]
     pub fn raw_bytes(self) -> &'d [u8] {
-        let all = self.node.start as usize..self.node.end as usize;
+        let all = self.node().start as usize..self.node().end as usize;
         self.document.text.as_bytes().get(all).unwrap_or_default()
     }
 
@@ -283,13 +281,14 @@ impl<'d> Value<'d> {
     #[inline]
     #[must_use]
     pub fn raw_len(self) -> usize {
-        (self.node.end - self.node.start) as usize
+        let node = self.node();
+        (node.end - node.start) as usize
     }
 
     /// The number as an exact decimal, or nothing if it is none.
     #[must_use]
     pub fn as_number(self) -> Option<Decimal<'d>> {
-        (self.node.tag == Tag::Number).then(|| Decimal::of_valid(self.raw()))
+        (self.node().tag == Tag::Number).then(|| Decimal::of_valid(self.raw()))
     }
 
     /// The number as `i64`, if it is a whole number in that range (`5.0` and `5e0` are).
@@ -308,7 +307,7 @@ impl<'d> Value<'d> {
     #[inline]
     #[must_use]
     pub fn len(self) -> usize {
-        self.node.count as usize
+        self.node().count as usize
     }
 
     /// True when [`Value::len`] is zero.
@@ -322,7 +321,7 @@ impl<'d> Value<'d> {
     #[inline]
     #[must_use]
     pub fn items(self) -> Items<'d> {
-        let left = if self.node.tag == Tag::Array { self.node.count } else { 0 };
+        let left = if self.node().tag == Tag::Array { self.node().count } else { 0 };
         Items { document: self.document, at: self.at + 1, left }
     }
 
@@ -330,7 +329,7 @@ impl<'d> Value<'d> {
     #[inline]
     #[must_use]
     pub fn members(self) -> Members<'d> {
-        let left = if self.node.tag == Tag::Object { self.node.count } else { 0 };
+        let left = if self.node().tag == Tag::Object { self.node().count } else { 0 };
         Members { document: self.document, at: self.at + 1, left }
     }
 
@@ -343,7 +342,7 @@ impl<'d> Value<'d> {
     /// True when this is a string equal to `text`; does not allocate when there is no escape.
     #[must_use]
     pub fn is_str(self, text: &str) -> bool {
-        match self.node.tag {
+        match self.node().tag {
             Tag::String => self.inner() == text.as_bytes(),
             Tag::EscapedString => decode_string(self.raw()) == text,
             _ => false,
@@ -356,9 +355,16 @@ impl<'d> Value<'d> {
         names.into_iter().try_fold(self, Value::get)
     }
 
+    #[inline]
+    fn node(self) -> Node {
+        self.document.node(self.at)
+    }
+
     /// The bytes between the quotes of a string; escapes are not resolved.
+    #[inline]
     fn inner(self) -> &'d [u8] {
-        let quoted = self.node.start as usize + 1..(self.node.end as usize).saturating_sub(1);
+        let node = self.node();
+        let quoted = node.start as usize + 1..(node.end as usize).saturating_sub(1);
         self.document.text.as_bytes().get(quoted).unwrap_or_default()
     }
 }
@@ -385,7 +391,7 @@ impl<'d> Iterator for Items<'d> {
     fn next(&mut self) -> Option<Self::Item> {
         self.left = self.left.checked_sub(1)?;
         let value = self.document.at(self.at);
-        self.at = value.node.next;
+        self.at = value.node().next;
         Some(value)
     }
 
@@ -412,7 +418,7 @@ impl<'d> Iterator for Members<'d> {
         self.left = self.left.checked_sub(1)?;
         let name = self.document.at(self.at);
         let value = self.document.at(self.at + 1);
-        self.at = value.node.next;
+        self.at = value.node().next;
         Some((name, value))
     }
 
