@@ -171,7 +171,7 @@ impl Schema {
     /// [`OverBudget`] when schema and value together ask for more work than
     /// [`SchemaLimits::evaluate_work`]. The value must then be treated as refused.
     pub fn is_valid(&self, value: Value<'_>) -> Result<bool, OverBudget> {
-        Run::new(&self.program, &self.sources, &self.limits, value).is_valid()
+        Run::new(&self.program, &self.sources, &self.limits, value).verdict()
     }
 
     /// Judges the value and collects every place at which it fails.

@@ -138,7 +138,8 @@ impl<'p, 'v> Run<'p, 'v> {
         }
     }
 
-    pub(super) fn is_valid(self) -> Result<bool, OverBudget> {
+    /// The verdict of the whole program.
+    pub(super) fn verdict(self) -> Result<bool, OverBudget> {
         let root = self.program.root;
         self.accepts(root)
     }

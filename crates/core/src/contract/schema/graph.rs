@@ -234,7 +234,7 @@ fn edges(op: &Op, visit: &mut impl FnMut(NodeId, Way)) {
                 .iter()
                 .filter_map(|property| property.schema)
                 .for_each(|node| visit(node, Way::Below));
-            properties.patterns.iter().for_each(|(_, node)| visit(*node, Way::Below));
+            properties.patterns.iter().for_each(|property| visit(property.schema, Way::Below));
             properties.additional.iter().for_each(|node| visit(*node, Way::Below));
         }
         Op::PropertyNames(node) | Op::UnevaluatedItems(node) | Op::UnevaluatedProperties(node) => {

@@ -254,7 +254,7 @@ pub(super) enum Op {
     Members(Edge, u64),
     Properties(Box<Properties>),
     PropertyNames(NodeId),
-    DependentRequired(Box<[(Box<str>, Box<[Box<str>]>)]>),
+    DependentRequired(Box<[Dependents]>),
     DependentSchemas(Box<[(Box<str>, NodeId)]>),
     UnevaluatedProperties(NodeId),
 }
@@ -284,7 +284,7 @@ impl Op {
                     .iter_mut()
                     .filter_map(|property| property.schema.as_mut())
                     .for_each(&mut visit);
-                properties.patterns.iter_mut().for_each(|(_, node)| visit(node));
+                properties.patterns.iter_mut().for_each(|property| visit(&mut property.schema));
                 properties.additional.iter_mut().for_each(visit);
             }
             Self::DependentSchemas(schemas) => schemas.iter_mut().for_each(|(_, node)| visit(node)),
@@ -342,8 +342,23 @@ pub(super) struct Properties {
     pub(super) sorted: Box<[u32]>,
     /// How many of `names` are required.
     pub(super) required: usize,
-    pub(super) patterns: Box<[(Arc<Pattern>, NodeId)]>,
+    pub(super) patterns: Box<[PatternProperty]>,
     pub(super) additional: Option<NodeId>,
+}
+
+/// One member of `patternProperties`.
+#[derive(Debug)]
+pub(super) struct PatternProperty {
+    pub(super) pattern: Arc<Pattern>,
+    pub(super) schema: NodeId,
+}
+
+/// One member of `dependentRequired`.
+#[derive(Debug)]
+pub(super) struct Dependents {
+    pub(super) name: Box<str>,
+    /// The members that must be there when that one is.
+    pub(super) names: Box<[Box<str>]>,
 }
 
 /// One name that the schema mentions.

@@ -93,26 +93,22 @@ impl Shortcut {
     }
 
     /// Whether the value is accepted, perhaps on condition of one more operation.
-    #[inline]
+    #[inline(always)]
     pub(super) fn glance(&self, kind: Kind, value: Value<'_>) -> Glance {
-        match kind {
-            Kind::String => {
-                let length = value.raw_len().saturating_sub(2);
-                if (self.least as usize..=self.most as usize).contains(&length) {
-                    return self.text.map_or(Glance::Accepted, Glance::If);
-                }
+        if kind == Kind::String {
+            let length = value.raw_len().saturating_sub(2);
+            if (self.least as usize..=self.most as usize).contains(&length) {
+                return self.text.map_or(Glance::Accepted, Glance::If);
             }
-            Kind::Number => {
-                if self.lowest <= self.highest
-                    && small(value.raw_bytes())
-                        .is_some_and(|small| (self.lowest..=self.highest).contains(&small))
-                {
-                    return Glance::Accepted;
-                }
-            }
-            _ => {}
+        } else if Types(self.free).has(kind) || (kind == Kind::Number && self.admits(value)) {
+            return Glance::Accepted;
         }
-        if Types(self.free).has(kind) { Glance::Accepted } else { Glance::Unsure }
+        Glance::Unsure
+    }
+
+    fn admits(&self, value: Value<'_>) -> bool {
+        self.lowest <= self.highest
+            && small(value.raw_bytes()).is_some_and(|small| (self.lowest..=self.highest).contains(&small))
     }
 }
 

@@ -4,9 +4,11 @@
 
 use callgate_protocol::json::{Kind, Value};
 
-use super::super::program::{Edge, LINEAR_NAMES, NodeId, Op, Properties, Property};
+use super::super::Dialect;
+use super::super::program::{
+    Dependents, Edge, LINEAR_NAMES, NodeId, Op, PatternProperty, Properties, Property,
+};
 use super::super::source::Place;
-use super::super::{Dialect, pattern::Pattern};
 use super::keyword::{Members, Parts};
 use super::{Compiler, Stop, at};
 
@@ -98,14 +100,15 @@ impl<'s> Compiler<'s> {
         &mut self,
         parts: &Parts,
         value: Value<'s>,
-    ) -> Result<Box<[(std::sync::Arc<Pattern>, NodeId)]>, Stop> {
+    ) -> Result<Box<[PatternProperty]>, Stop> {
         let mut patterns = Vec::new();
         let Some(value) = self.map(parts, "patternProperties", value) else { return Ok(Box::default()) };
         for (name, schema) in value.members() {
             let source = name.as_str().unwrap_or_default();
             let place = at(parts.place, name);
             if let Some(pattern) = self.pattern("patternProperties", place, &source)? {
-                patterns.push((pattern, self.child(parts, schema)?));
+                let schema = self.child(parts, schema)?;
+                patterns.push(PatternProperty { pattern, schema });
             }
         }
         Ok(patterns.into_boxed_slice())
@@ -126,7 +129,8 @@ impl<'s> Compiler<'s> {
             for (name, part) in value.members() {
                 let name: Box<str> = name.as_str().unwrap_or_default().into();
                 if part.kind() == Kind::Array {
-                    required.push((name, self.names(parts, "dependencies", part)?));
+                    let names = self.names(parts, "dependencies", part)?;
+                    required.push(Dependents { name, names });
                 } else {
                     schemas.push((name, self.child(parts, part)?));
                 }
@@ -137,7 +141,8 @@ impl<'s> Compiler<'s> {
         {
             for (name, part) in value.members() {
                 let name: Box<str> = name.as_str().unwrap_or_default().into();
-                required.push((name, self.names(parts, "dependentRequired", part)?));
+                let names = self.names(parts, "dependentRequired", part)?;
+                required.push(Dependents { name, names });
             }
         }
         if let Some(value) = joint.get("dependentSchemas").copied()

@@ -4,7 +4,7 @@
 
 use callgate_protocol::json::Value;
 
-use super::super::program::{Node, NodeId, Properties};
+use super::super::program::{Dependents, Node, NodeId, PatternProperty, Properties};
 use super::super::violation;
 use super::{Judged, Mode, Quick, Run};
 
@@ -73,7 +73,7 @@ impl<'p, 'v> Run<'p, 'v> {
         };
         if !properties.patterns.is_empty() {
             let text = name.as_str().unwrap_or_default();
-            for (pattern, schema) in &properties.patterns {
+            for PatternProperty { pattern, schema } in &properties.patterns {
                 if !valid && !M::COLLECT {
                     return Ok(false);
                 }
@@ -153,16 +153,16 @@ impl<'p, 'v> Run<'p, 'v> {
     pub(super) fn dependent_required<M: Mode>(
         &mut self,
         node: &'p Node,
-        lists: &'p [(Box<str>, Box<[Box<str>]>)],
+        lists: &'p [Dependents],
         value: Value<'v>,
     ) -> Judged {
         let mut valid = true;
-        for (name, required) in lists {
+        for Dependents { name, names } in lists {
             self.budget.charge(1 + value.len() as u64)?;
             if value.get(name).is_none() {
                 continue;
             }
-            for other in required {
+            for other in names {
                 self.budget.charge(1 + value.len() as u64)?;
                 if value.get(other).is_some() {
                     continue;

@@ -6,7 +6,7 @@
 
 use callgate_protocol::json::{Kind, Value};
 
-use super::super::program::{Node, NodeId, Op, Rule};
+use super::super::program::{Node, NodeId, Op, PatternProperty, Rule};
 use super::super::violation;
 use super::{Halt, Judged, Mode, Quick, Run};
 
@@ -184,7 +184,7 @@ impl<'p, 'v> Run<'p, 'v> {
                         .find(text.as_bytes(), &mut near)
                         .is_some_and(|property| property.schema.is_some());
                     let mut evaluated = declared;
-                    for (pattern, _) in &properties.patterns {
+                    for PatternProperty { pattern, .. } in &properties.patterns {
                         if !evaluated {
                             self.budget.charge(pattern.cost(text.len()))?;
                             evaluated = pattern.matches(&text);

@@ -34,7 +34,8 @@ pub(super) fn is_iri_reference(text: &str) -> bool {
 
 /// The scheme and what follows its colon.
 fn scheme(text: &str) -> Option<(&str, &str)> {
-    let (scheme, rest) = text.split_once(':')?;
+    let (scheme, rest) = split(text, b':');
+    let rest = rest?;
     let mut bytes = scheme.bytes();
     let valid = bytes.next().is_some_and(|byte| byte.is_ascii_alphabetic())
         && bytes.all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.'));
@@ -42,13 +43,13 @@ fn scheme(text: &str) -> Option<(&str, &str)> {
 }
 
 fn is_reference(text: &str, beyond: Beyond) -> bool {
-    let (text, fragment) = split(text, '#');
-    let (text, query) = split(text, '?');
+    let (text, fragment) = split(text, b'#');
+    let (text, query) = split(text, b'?');
     let absolute = scheme(text);
     let rest = absolute.map_or(text, |(_, rest)| rest);
     let path = match rest.strip_prefix("//") {
         Some(after) => {
-            let (authority, path) = after.split_at(after.find('/').unwrap_or(after.len()));
+            let (authority, path) = after.split_at(find(after, b'/').unwrap_or(after.len()));
             if !is_authority(authority, beyond) {
                 return false;
             }
@@ -57,18 +58,24 @@ fn is_reference(text: &str, beyond: Beyond) -> bool {
         None => rest,
     };
     // A colon in the first segment of a relative path would read as a scheme.
-    let colon_free = absolute.is_some() || !path.split('/').next().is_some_and(|first| first.contains(':'));
+    let colon_free = absolute.is_some()
+        || find(path, b':').is_none_or(|colon| find(path, b'/').is_some_and(|slash| slash < colon));
     colon_free
         && made_of(path, ":@/", beyond)
         && query.is_none_or(|query| made_of(query, ":@/?", beyond))
         && fragment.is_none_or(|fragment| made_of(fragment, ":@/?", beyond))
 }
 
-fn split(text: &str, at: char) -> (&str, Option<&str>) {
-    match text.split_once(at) {
-        Some((before, after)) => (before, Some(after)),
+fn split(text: &str, at: u8) -> (&str, Option<&str>) {
+    match find(text, at) {
+        Some(end) => (text.get(..end).unwrap_or_default(), text.get(end + 1..)),
         None => (text, None),
     }
+}
+
+/// The place of an ASCII character; texts are short, so a plain scan is fastest.
+fn find(text: &str, byte: u8) -> Option<usize> {
+    text.bytes().position(|found| found == byte)
 }
 
 fn is_authority(authority: &str, beyond: Beyond) -> bool {
