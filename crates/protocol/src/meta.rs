@@ -45,10 +45,6 @@ pub const BAGGAGE: &str = "baggage";
 
 /// The era that a request belongs to.
 #[derive(Clone, Debug)]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "nearly every request is modern, and a box would cost it an allocation"
-)]
 pub enum Era<'d> {
     /// It carries its own metadata: 2026-07-28.
     Modern(RequestMeta<'d>),
