@@ -142,7 +142,7 @@ impl Channel for StreamChannel<'_> {
     fn lines(&self, lines: &str) {
         let mut streams = self.client.streams();
         for line in lines.lines() {
-            if !streams.is_crowded() {
+            if !streams.is_crowded(self.stream) {
                 streams.push(self.stream, line.to_owned());
             }
         }

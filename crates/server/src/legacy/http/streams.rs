@@ -117,9 +117,14 @@ impl Streams {
         self.store(stream, text);
     }
 
-    /// True when so much waits that a notice is better dropped.
-    pub(super) fn is_crowded(&self) -> bool {
-        self.bytes > self.bytes_max / 2 || self.events > self.events_max / 2
+    /// True when so much of a stream waits for its reader that a notice is better dropped. What was sent and
+    /// is kept for replay does not count.
+    pub(super) fn is_crowded(&self, stream: u64) -> bool {
+        let Some(stored) = self.streams.get(&stream) else { return true };
+        let waiting = stored.events.iter().rev().take_while(|event| event.number > stored.sent);
+        let (events, bytes) =
+            waiting.fold((0, 0), |(events, bytes), event| (events + 1, bytes + event.text.len()));
+        events > self.events_max / 2 || bytes > self.bytes_max / 2
     }
 
     /// Takes the answer of one request: an event where there is a stream already, else kept for the response.

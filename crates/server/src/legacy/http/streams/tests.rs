@@ -105,3 +105,22 @@ fn what_is_answered_before_anything_streams_is_no_event() {
     assert!(!streams.has(stream));
     assert_eq!(total.load(Ordering::Relaxed), 0);
 }
+
+#[test]
+fn notices_are_dropped_for_what_waits_and_never_for_what_is_kept_for_replay() {
+    let (mut streams, _) = streams(|limits| limits.replay_events = 8);
+    let stream = streams.begin(1, Vec::new());
+    for _ in 0..100 {
+        assert!(!streams.is_crowded(stream));
+        streams.push(stream, "{}".into());
+        let last = streams.last_event(stream);
+        assert_eq!(read(&mut streams, stream, last - 1), Some(vec![last]));
+    }
+    for _ in 0..5 {
+        assert!(!streams.is_crowded(stream));
+        streams.push(stream, "{}".into());
+    }
+    assert!(streams.is_crowded(stream));
+    read(&mut streams, stream, 0);
+    assert!(!streams.is_crowded(stream));
+}
