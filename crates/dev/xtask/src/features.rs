@@ -21,7 +21,15 @@ pub(crate) fn check() -> Result<(), Failure> {
         let shown = if features.is_empty() { "no features" } else { features.as_str() };
         println!("{package} with {shown}");
         let mut command = Command::new(tree::cargo());
-        command.args(["clippy", "--quiet", "--locked", "--package", &package, "--no-default-features"]);
+        command.args([
+            "clippy",
+            "--quiet",
+            "--locked",
+            "--package",
+            &package,
+            "--no-deps",
+            "--no-default-features",
+        ]);
         command.args(["--features", &features, "--", "-D", "warnings"]).current_dir(tree::root());
         if !process::run(&mut command, LIMIT, Echo::Shown)?.succeeded() {
             failed.push(format!("{package} with {shown}"));
