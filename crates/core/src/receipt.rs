@@ -4,7 +4,7 @@
 
 use std::fmt;
 
-use crate::contract::digest::{ContractDigest, Digest, InputDigest};
+use crate::contract::digest::{ContractDigest, Digest, DigestText, InputDigest};
 
 /// The `_meta` key under which a receipt travels.
 pub const RECEIPT_KEY: &str = "dev.callgate/receipt";
@@ -82,11 +82,11 @@ impl Receipt {
         text.push(self.effect.as_str().as_bytes());
         text.push(if self.replayed { b"\",\"replayed\":true" } else { b"\",\"replayed\":false" });
         text.push(b",\"contract\":\"");
-        text.push(self.contract.0.text().as_bytes());
+        text.push_digest(&self.contract.0);
         text.push(b"\",\"input\":\"");
-        text.push(self.input.0.text().as_bytes());
+        text.push_digest(&self.input.0);
         text.push(b"\",\"policy\":\"");
-        text.push(self.policy.text().as_bytes());
+        text.push_digest(&self.policy);
         text.push(b"\"}");
         out.push_str(text.as_str());
     }
@@ -106,6 +106,14 @@ impl Text {
         let end = self.length + part.len();
         if let Some(place) = self.bytes.get_mut(self.length..end) {
             place.copy_from_slice(part);
+            self.length = end;
+        }
+    }
+
+    fn push_digest(&mut self, digest: &Digest) {
+        let end = self.length + DigestText::LENGTH;
+        if let Some(place) = self.bytes.get_mut(self.length..end).and_then(|place| place.try_into().ok()) {
+            digest.write(place);
             self.length = end;
         }
     }

@@ -70,12 +70,17 @@ impl Digest {
     #[must_use]
     pub fn text(&self) -> DigestText {
         let mut text = [0; DigestText::LENGTH];
+        self.write(&mut text);
+        DigestText(text)
+    }
+
+    /// As [`Digest::text`], into a place that is there already.
+    pub(crate) fn write(&self, text: &mut [u8; DigestText::LENGTH]) {
         let (prefix, digits) = text.split_at_mut(Self::PREFIX.len());
         prefix.copy_from_slice(Self::PREFIX.as_bytes());
         for (pair, byte) in digits.chunks_exact_mut(2).zip(self.0) {
             pair.copy_from_slice(&HEX[usize::from(byte)]);
         }
-        DigestText(text)
     }
 }
 
@@ -97,13 +102,7 @@ pub struct DigestText([u8; Self::LENGTH]);
 
 impl DigestText {
     /// The prefix and two digits a byte.
-    const LENGTH: usize = Digest::PREFIX.len() + 64;
-
-    /// The text as the ASCII bytes that it is.
-    #[must_use]
-    pub fn as_bytes(&self) -> &[u8] {
-        &self.0
-    }
+    pub(crate) const LENGTH: usize = Digest::PREFIX.len() + 64;
 
     /// The text.
     #[must_use]

@@ -6,7 +6,7 @@ use std::panic::AssertUnwindSafe;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use futures_util::FutureExt as _;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::timeout_at;
 
 use super::reserve::Reserved;
 use crate::call::Call;
@@ -34,7 +34,7 @@ impl<'r> Executed<'r> {
 pub async fn execute<'r>(limits: &Limits, reserved: Reserved<'r>, call: &Call<'_>) -> Executed<'r> {
     let validated = reserved.validated();
     let resolved = validated.resolved();
-    let deadline = Instant::now() + resolved.contract().timeout;
+    let deadline = reserved.started() + resolved.contract().timeout;
     let invocation = Invocation {
         call: reserved.call(),
         contract: resolved.contract(),

@@ -29,6 +29,11 @@ impl<'r> Reserved<'r> {
         self.evidence.call
     }
 
+    /// When the call was reserved; its deadline counts from here.
+    pub(in crate::stage) fn started(&self) -> Instant {
+        self.evidence.started
+    }
+
     /// Writes the record of the call's end. Called once, by the settle step.
     pub(in crate::stage) fn record(
         &mut self,

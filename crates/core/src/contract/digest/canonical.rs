@@ -44,6 +44,12 @@ enum Open<'d> {
     Sorted(vec::IntoIter<(Cow<'d, str>, Value<'d>)>),
 }
 
+/// The name of a member, as it was received or with its escapes resolved.
+enum Name<'d> {
+    Raw(Value<'d>),
+    Text(Cow<'d, str>),
+}
+
 /// The containers that are open. Arguments are rarely deeper, and then nothing is allocated.
 type Stack<'d> = SmallVec<[Open<'d>; 4]>;
 
@@ -54,16 +60,17 @@ pub(super) fn write(value: Value<'_>, sink: &mut impl Sink) {
     while let Some(container) = open.last_mut() {
         let next = match container {
             Open::Array(items) => items.next().map(|item| (None, item)),
-            Open::Ordered(members) => {
-                members.next().map(|(name, member)| (Some(name.as_str().unwrap_or_default()), member))
-            }
-            Open::Sorted(members) => members.next().map(|(name, member)| (Some(name), member)),
+            Open::Ordered(members) => members.next().map(|(name, member)| (Some(Name::Raw(name)), member)),
+            Open::Sorted(members) => members.next().map(|(name, member)| (Some(Name::Text(name)), member)),
         };
         match (next, container) {
             (Some((name, part)), _) => {
                 // The separator of the first part was written with the opening bracket.
                 if let Some(name) = name {
-                    string(&name, sink, &mut scratch);
+                    match name {
+                        Name::Raw(name) => raw_string(name, sink, &mut scratch),
+                        Name::Text(name) => string(&name, sink, &mut scratch),
+                    }
                     sink.push(":");
                 }
                 begin(part, sink, &mut open, &mut scratch);
@@ -102,7 +109,7 @@ fn begin<'d>(value: Value<'d>, sink: &mut impl Sink, open: &mut Stack<'d>, scrat
             open.push(Open::Sorted(members.into_iter()));
             return;
         }
-        Kind::String => string(&value.as_str().unwrap_or_default(), sink, scratch),
+        Kind::String => raw_string(value, sink, scratch),
         Kind::Number => {
             if let Some(decimal) = value.as_number() {
                 number(decimal, sink, scratch);
@@ -142,16 +149,22 @@ fn separate(sink: &mut impl Sink, open: &[Open<'_>]) {
     }
 }
 
-fn string(text: &str, sink: &mut impl Sink, scratch: &mut String) {
-    sink.push("\"");
-    if text.bytes().any(|byte| byte < 0x20 || byte == b'"' || byte == b'\\') {
-        scratch.clear();
-        escape_into(scratch, text);
-        sink.push(scratch);
-    } else {
-        sink.push(text);
+/// Writes a string that was received. Without escapes it is in canonical form already, quotes and all,
+/// because whatever must be escaped was.
+fn raw_string(value: Value<'_>, sink: &mut impl Sink, scratch: &mut String) {
+    match value.as_str() {
+        Some(Cow::Borrowed(_)) => sink.push(value.raw()),
+        Some(Cow::Owned(text)) => string(&text, sink, scratch),
+        None => {}
     }
-    sink.push("\"");
+}
+
+fn string(text: &str, sink: &mut impl Sink, scratch: &mut String) {
+    scratch.clear();
+    scratch.push('"');
+    escape_into(scratch, text);
+    scratch.push('"');
+    sink.push(scratch);
 }
 
 /// Exponents up to which digits are written without one, as ECMAScript prints numbers.
