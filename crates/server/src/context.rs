@@ -156,6 +156,24 @@ impl<'c> Context<'c> {
 
     /// Puts a form to the person. Its fields are those of `T`: texts, numbers, booleans and choices.
     ///
+    /// ```
+    /// use callgate_server::{Content, Context, NoInput, ToolError};
+    ///
+    /// #[derive(serde::Deserialize, schemars::JsonSchema)]
+    /// struct Address {
+    ///     /// Where the copy goes
+    ///     mail: String,
+    /// }
+    ///
+    /// async fn send_copy(context: Context<'_>, _: NoInput) -> Result<Content, ToolError> {
+    ///     let answer = context.elicit::<Address>("address", "Where should the copy go?").await?;
+    ///     Ok(match answer.accepted() {
+    ///         Some(Address { mail }) => Content::text(&format!("A copy goes to {mail}.")),
+    ///         None => Content::text("Nothing was sent."),
+    ///     })
+    /// }
+    /// ```
+    ///
     /// Several questions go out together when they are asked at the same time, as `tokio::join!` does.
     /// Forms must never ask for a secret: a field named like one is refused. Use [`Context::elicit_url`]
     /// for that.

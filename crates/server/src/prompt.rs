@@ -114,6 +114,28 @@ pub struct Prompt {
 
 impl Prompt {
     /// A prompt of an async function. Its arguments are the fields of `I`, which must be texts.
+    ///
+    /// ```
+    /// use callgate_server::{Completing, Context, Messages, Prompt, ToolError};
+    ///
+    /// #[derive(serde::Deserialize, schemars::JsonSchema)]
+    /// struct Letter {
+    ///     /// In which language
+    ///     language: String,
+    /// }
+    ///
+    /// async fn letter(_: Context<'_>, Letter { language }: Letter) -> Result<Messages, ToolError> {
+    ///     Ok(Messages::new().user(&format!("Write a reminder in {language}.")))
+    /// }
+    ///
+    /// async fn languages(_: Context<'_>, typed: Completing) -> Result<Vec<String>, ToolError> {
+    ///     let all = ["Czech", "Danish", "Dutch"];
+    ///     Ok(all.into_iter().filter(|name| name.starts_with(&typed.value)).map(Into::into).collect())
+    /// }
+    ///
+    /// let prompt = Prompt::new("reminder", letter).complete("language", languages);
+    /// assert_eq!(prompt.name(), "reminder");
+    /// ```
     pub fn new<I, H>(name: impl Into<String>, handler: H) -> Self
     where
         I: DeserializeOwned + JsonSchema + Send + 'static,

@@ -233,6 +233,19 @@ impl Resource {
 
 impl ResourceTemplate {
     /// Resources that an async function reads.
+    ///
+    /// ```
+    /// use callgate_server::{Contents, Context, Reading, ResourceTemplate, ToolError};
+    ///
+    /// async fn invoice(_: Context<'_>, reading: Reading) -> Result<Contents, ToolError> {
+    ///     match reading.variables["number"].as_str() {
+    ///         "7" => Ok(Contents::text("Invoice 7")),
+    ///         _ => Err(ToolError::not_found()),
+    ///     }
+    /// }
+    ///
+    /// let _ = ResourceTemplate::new("invoice://{number}", "Invoice", invoice).mime_type("text/plain");
+    /// ```
     pub fn new<H>(template: impl Into<String>, name: impl Into<String>, handler: H) -> Self
     where
         H: for<'c> Handler<'c, Reading, Contents>,

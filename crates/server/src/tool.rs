@@ -99,7 +99,16 @@ impl Tool {
     /// A tool of an async function.
     ///
     /// The input schema comes from `I` and refuses members that `I` does not name; the output schema comes
-    /// from `O`.
+    /// from `O`. A closure works as well, if it names its types and does not borrow from its context:
+    ///
+    /// ```
+    /// use callgate_server::{Content, Context, Effect, NoInput, Tool};
+    ///
+    /// let tool = Tool::new("hello", Effect::Read, |_: Context<'_>, _: NoInput| async {
+    ///     Ok(Content::text("Hello."))
+    /// });
+    /// assert_eq!(tool.name(), "hello");
+    /// ```
     pub fn new<I, O, H>(name: impl Into<String>, effect: Effect, handler: H) -> Self
     where
         I: DeserializeOwned + JsonSchema + Send + 'static,
@@ -110,6 +119,18 @@ impl Tool {
     }
 
     /// A tool of an async function that borrows state which all calls share.
+    ///
+    /// ```
+    /// use std::sync::atomic::{AtomicU64, Ordering};
+    /// use callgate_server::{Context, Effect, NoInput, Tool, ToolError};
+    ///
+    /// async fn count(calls: &AtomicU64, _: Context<'_>, _: NoInput) -> Result<u64, ToolError> {
+    ///     Ok(calls.fetch_add(1, Ordering::Relaxed))
+    /// }
+    ///
+    /// let tool = Tool::with_state("count", Effect::Read, AtomicU64::new(0), count);
+    /// assert_eq!(tool.name(), "count");
+    /// ```
     pub fn with_state<S, I, O, H>(name: impl Into<String>, effect: Effect, state: S, handler: H) -> Self
     where
         S: Send + Sync + 'static,
