@@ -107,7 +107,7 @@ async fn ten_thousand_idle_subscriptions_and_many_connections_cost_little_and_hi
     // Nobody else waits for them.
     let start = std::time::Instant::now();
     assert_eq!(echo.send(server.address).await.status, 200);
-    assert!(start.elapsed().as_millis() < 1000, "{:?}", start.elapsed());
+    assert!(start.elapsed().as_secs() < 5, "{:?}", start.elapsed());
 }
 
 #[tokio::test]

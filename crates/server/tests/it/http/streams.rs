@@ -72,13 +72,16 @@ async fn an_answer_by_a_stream_does_not_wait_for_acknowledgements() {
     let fixture = Fixture::new().await;
     let mut connection = Connection::open(fixture.address).await;
     let call = Call::listening_tool("say_and_wait", r#"{"ms":0}"#).bytes();
-    let start = std::time::Instant::now();
+    let mut times = Vec::new();
     for _ in 0..20 {
+        let start = std::time::Instant::now();
         connection.write(&call).await;
         assert_eq!(connection.answer().await.status, 200);
+        times.push(start.elapsed());
     }
+    times.sort();
     // Without TCP_NODELAY each of them waits some 40 ms for a delayed acknowledgement.
-    assert!(start.elapsed() < Duration::from_millis(500), "{:?}", start.elapsed());
+    assert!(times[10] < Duration::from_millis(20), "{times:?}");
     fixture.end().await;
 }
 
