@@ -144,3 +144,27 @@ fn the_schema_of_the_file_names_exactly_the_keys_that_the_reader_takes() {
         assert_eq!(unknown.remedy.matches('`').count() / 2, keys.len(), "{header}: {}", unknown.remedy);
     }
 }
+
+#[test]
+fn a_name_that_is_given_twice_is_an_error_at_the_second_place() {
+    let tool = "[tool.a]\ndescription = \"d\"\neffect = \"read\"\nsource = \"s\"\nsql = \"select 1\"\noutput.b.type = \"string\"\n";
+    let (_, report) = read(&format!("[server]\nname = \"x\"\n{tool}{tool}"));
+    let finding = report.findings().iter().find(|finding| finding.code == "bad_toml").unwrap();
+    assert_eq!(finding.place.as_ref().unwrap().line(), 9, "{report}");
+    let (_, report) = read("[server]\nname = \"x\"\nname = \"y\"\n");
+    assert_eq!(report.findings()[0].place.as_ref().unwrap().line(), 3, "{report}");
+}
+
+#[test]
+fn a_finding_is_a_diagnostic_with_code_help_source_and_label() {
+    use miette::Diagnostic as _;
+
+    let (_, report) = read("[server]\nnmae = \"x\"\n");
+    let finding = report.findings().iter().find(|finding| finding.code == "unknown_key").unwrap();
+    assert_eq!(finding.code().unwrap().to_string(), "unknown_key");
+    assert!(finding.help().unwrap().to_string().contains("`name`"));
+    let label = finding.labels().unwrap().next().unwrap();
+    let contents = finding.source_code().unwrap().read_span(label.inner(), 0, 0).unwrap();
+    assert_eq!(contents.name(), Some("callgate.toml"));
+    assert_eq!((contents.line(), contents.data()), (1, &b"nmae"[..]));
+}

@@ -241,3 +241,33 @@ c = { type = "integer" }
         assert_eq!(served.structured("quick", "{}").await["rows"][0]["c"], 4);
     }
 }
+
+#[tokio::test]
+async fn a_default_is_a_note_to_the_reader_and_fills_nothing_in() {
+    let files = with(
+        r#"
+[tool.echo]
+description = "Shows what is bound."
+effect = "read"
+source = "billing"
+sql = "select :given as given, :tenant as tenant"
+[tool.echo.input]
+given = { type = ["integer", "null"], default = 10, description = "Anything" }
+[tool.echo.output]
+given = { type = ["integer", "null"] }
+tenant = { type = "string" }
+"#,
+    );
+    let served = files.serve().await;
+    for (arguments, bound) in
+        [("{}", "null"), (r#"{"given":null}"#, "null"), (r#"{"given":9007199254740993}"#, "9007199254740993")]
+    {
+        let answer = served.answer("echo", arguments).await;
+        assert!(answer.contains(&format!(r#"{{"given":{bound},"tenant":"tenant-a"}}"#)), "{answer}");
+    }
+    let text = served.error("echo", r#"{"given":"10"}"#).await;
+    assert!(text.contains("/given"), "{text}");
+    // An integer that the store cannot hold is refused, never rounded.
+    let text = served.error("echo", r#"{"given":9223372036854775808}"#).await;
+    assert!(text.contains("invalid_arguments") && text.contains("given") && !text.contains("9223"), "{text}");
+}
