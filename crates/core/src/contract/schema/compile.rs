@@ -162,6 +162,7 @@ impl<'s> Compiler<'s> {
         let circles = graph::circles(&self.nodes, &self.ops);
         if circles.is_empty() {
             graph::shorten(&self.nodes, &mut self.ops, &self.anchors);
+            graph::tag(&self.nodes, &mut self.ops);
             graph::mark(&mut self.nodes, &self.ops, &self.anchors);
         }
         for node in circles {

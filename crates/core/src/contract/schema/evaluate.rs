@@ -188,8 +188,12 @@ impl<'p, 'v> Run<'p, 'v> {
     }
 
     fn leaf_at(&mut self, op: u32, position: u32) -> Judged {
+        let value = self.root.document().at(position);
         match self.program.ops.get(op as usize) {
-            Some(op) => self.leaf(op, self.root.document().at(position)),
+            // The two that most strings of tools have.
+            Some(Op::Words(words)) if words.len() <= 8 => Ok(is_one_of(words, value)),
+            Some(Op::Word(word)) => Ok(value.is_str(word)),
+            Some(op) => self.leaf(op, value),
             None => Ok(false),
         }
     }
@@ -312,8 +316,8 @@ impl<'p, 'v> Run<'p, 'v> {
                 self.apply::<M>(self.resolve(*anchor, *fallback), value)
             }
             Op::AllOf(nodes) => self.all_of::<M>(nodes, value),
-            Op::AnyOf(nodes) => self.any_of::<M>(node, nodes, value),
-            Op::OneOf(nodes) => self.one_of::<M>(node, nodes, value),
+            Op::AnyOf(choice) => self.any_of::<M>(node, choice, value),
+            Op::OneOf(choice) => self.one_of::<M>(node, choice, value),
             Op::If(condition) => self.condition::<M>(condition, value),
             Op::Contains(contains) => self.contains::<M>(node, contains, value),
             Op::UnevaluatedItems(rest) => self.unevaluated_items::<M>(node, *rest, value),
@@ -352,10 +356,7 @@ impl<'p, 'v> Run<'p, 'v> {
             Op::Word(word) => value.is_str(word),
             Op::Words(words) => {
                 self.budget.charge(words.len() as u64)?;
-                match value.plain_bytes() {
-                    Some(text) => words.iter().any(|word| word.as_bytes() == text),
-                    None => words.iter().any(|word| value.is_str(word)),
-                }
+                is_one_of(words, value)
             }
             Op::Compare(comparison, bound) => {
                 self.budget.charge_bytes(value.raw_len())?;
@@ -450,6 +451,13 @@ impl<'p, 'v> Run<'p, 'v> {
             cold.violations.push(violation);
         }
         Ok(())
+    }
+}
+
+fn is_one_of(words: &[Box<str>], value: Value<'_>) -> bool {
+    match value.plain_bytes() {
+        Some(text) => words.iter().any(|word| word.as_bytes() == text),
+        None => words.iter().any(|word| value.is_str(word)),
     }
 }
 

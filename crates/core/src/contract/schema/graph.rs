@@ -5,7 +5,7 @@
 //! with depth; such subschemas remember their verdicts. It must never mark too few. The compiler calls
 //! it once per schema.
 
-use super::program::{Node, NodeId, Op, Span, Types};
+use super::program::{Node, NodeId, Op, Span, Tag, Types};
 use super::shortcut::Shortcut;
 
 /// Where a subschema is applied.
@@ -50,6 +50,19 @@ pub(super) fn shorten(nodes: &[Node], ops: &mut [Op], anchors: &[Vec<(u32, NodeI
                 *node = lead;
             }
         });
+    }
+}
+
+/// Finds out what tells alternatives apart.
+pub(super) fn tag(nodes: &[Node], ops: &mut [Op]) {
+    for at in 0..ops.len() {
+        let tag = match ops.get(at) {
+            Some(Op::AnyOf(choice) | Op::OneOf(choice)) => Tag::of(&choice.nodes, nodes, ops),
+            _ => None,
+        };
+        if let (Some(tag), Some(Op::AnyOf(choice) | Op::OneOf(choice))) = (tag, ops.get_mut(at)) {
+            choice.tag = Some(tag);
+        }
     }
 }
 
@@ -218,7 +231,9 @@ fn edges(op: &Op, visit: &mut impl FnMut(NodeId, Way)) {
         Op::Reference(node) | Op::DynamicReference { fallback: node, .. } => visit(*node, Way::Here),
         Op::Not(node) => visit(*node, Way::Here),
         Op::AllOf(nodes) => nodes.iter().for_each(|node| visit(*node, Way::Here)),
-        Op::AnyOf(nodes) | Op::OneOf(nodes) => nodes.iter().for_each(|node| visit(*node, Way::HereAgain)),
+        Op::AnyOf(choice) | Op::OneOf(choice) => {
+            choice.nodes.iter().for_each(|node| visit(*node, Way::HereAgain));
+        }
         Op::If(condition) => {
             visit(condition.condition, Way::HereAgain);
             condition.then.iter().chain(&condition.otherwise).for_each(|node| visit(*node, Way::Here));

@@ -9,6 +9,8 @@ use std::sync::Arc;
 
 use callgate_protocol::json::{Kind, Value, push_integer};
 
+use smallvec::SmallVec;
+
 use super::format::Format;
 use super::number::{Factor, is_integer};
 use super::pattern::Pattern;
@@ -41,7 +43,7 @@ impl Program {
 
     /// The JSON pointer of a subschema in its document.
     pub(super) fn push_pointer(&self, id: &Node, sources: &Sources, pointer: &mut String) {
-        let mut steps = Vec::new();
+        let mut steps: SmallVec<[Origin; 8]> = SmallVec::new();
         let mut node = id;
         while let Some(parent) = node.origin.parent {
             steps.push(node.origin);
@@ -231,8 +233,8 @@ pub(super) enum Op {
         fallback: NodeId,
     },
     AllOf(Box<[NodeId]>),
-    AnyOf(Box<[NodeId]>),
-    OneOf(Box<[NodeId]>),
+    AnyOf(Box<Choice>),
+    OneOf(Box<Choice>),
     Not(NodeId),
     If(Box<Condition>),
     Constant(Place),
@@ -269,7 +271,8 @@ impl Op {
             | Self::UnevaluatedItems(node)
             | Self::PropertyNames(node)
             | Self::UnevaluatedProperties(node) => visit(node),
-            Self::AllOf(nodes) | Self::AnyOf(nodes) | Self::OneOf(nodes) => nodes.iter_mut().for_each(visit),
+            Self::AllOf(nodes) => nodes.iter_mut().for_each(visit),
+            Self::AnyOf(choice) | Self::OneOf(choice) => choice.nodes.iter_mut().for_each(visit),
             Self::If(condition) => {
                 visit(&mut condition.condition);
                 condition.then.iter_mut().chain(&mut condition.otherwise).for_each(visit);
@@ -311,6 +314,70 @@ pub(super) struct Condition {
     pub(super) condition: NodeId,
     pub(super) then: Option<NodeId>,
     pub(super) otherwise: Option<NodeId>,
+}
+
+/// The alternatives of `anyOf` or `oneOf`.
+#[derive(Debug)]
+pub(super) struct Choice {
+    pub(super) nodes: Box<[NodeId]>,
+    /// What tells the alternatives apart, if one member does.
+    pub(super) tag: Option<Tag>,
+}
+
+/// A member that every alternative requires, each with another constant string: whatever the rest of an
+/// object is, only one alternative can accept it.
+#[derive(Debug)]
+pub(super) struct Tag {
+    pub(super) name: Box<str>,
+    /// The constants, in the order of the alternatives.
+    pub(super) words: Box<[Box<str>]>,
+}
+
+impl Tag {
+    /// The member that tells apart the alternatives, if there is one.
+    pub(super) fn of(alternatives: &[NodeId], nodes: &[Node], ops: &[Op]) -> Option<Self> {
+        let (first, others) = alternatives.split_first().filter(|(_, others)| !others.is_empty())?;
+        let words_of = |name: &str| {
+            let mut words: Vec<&str> = vec![constant(*first, name, nodes, ops)?];
+            for alternative in others {
+                let word = constant(*alternative, name, nodes, ops)?;
+                if words.contains(&word) {
+                    return None;
+                }
+                words.push(word);
+            }
+            Some(words.into_iter().map(Into::into).collect())
+        };
+        let names = properties_of(*first, nodes, ops)?.names.iter().take(LINEAR_NAMES);
+        names
+            .filter(|property| property.required)
+            .find_map(|property| Some(Self { words: words_of(&property.name)?, name: property.name.clone() }))
+    }
+
+    /// The alternative that alone can accept an object.
+    pub(super) fn chosen(&self, object: Value<'_>) -> Option<usize> {
+        let member = object.get(&self.name)?;
+        self.words.iter().position(|word| member.is_str(word))
+    }
+}
+
+fn properties_of<'o>(id: NodeId, nodes: &[Node], ops: &'o [Op]) -> Option<&'o Properties> {
+    let span = nodes.get(id as usize)?.of_kind(Kind::Object);
+    ops.get(span.start as usize..span.end as usize)?.iter().find_map(|op| match op {
+        Op::Properties(properties) => Some(&**properties),
+        _ => None,
+    })
+}
+
+/// The only string that a subschema accepts as a member that it requires.
+fn constant<'o>(id: NodeId, name: &str, nodes: &[Node], ops: &'o [Op]) -> Option<&'o str> {
+    let mut names = properties_of(id, nodes, ops)?.names.iter().take(LINEAR_NAMES);
+    let property = names.find(|property| property.required && *property.name == *name)?;
+    let span = nodes.get(property.schema? as usize)?.any;
+    ops.get(span.start as usize..span.end as usize)?.iter().find_map(|op| match op {
+        Op::Word(word) => Some(&**word),
+        _ => None,
+    })
 }
 
 /// `prefixItems` with `items`, or `items` with `additionalItems`.

@@ -5,7 +5,7 @@
 
 use std::sync::LazyLock;
 
-use callgate_protocol::json::{Document, Kind, Limits, Value};
+use callgate_protocol::json::{Document, Kind, Limits, Value, push_integer};
 
 /// A value in one of the documents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -120,7 +120,7 @@ pub(super) fn pointer(root: Value<'_>, position: u32) -> String {
                 let holds = |(_, item): &(usize, Value<'_>)| item.position() <= position;
                 let Some((index, item)) = value.items().enumerate().take_while(holds).last() else { break };
                 pointer.push('/');
-                pointer.push_str(&index.to_string());
+                push_integer(&mut pointer, index);
                 value = item;
             }
             Kind::Object => {

@@ -11,7 +11,7 @@ use callgate_protocol::json::{Kind, Value};
 use super::super::format::Format;
 use super::super::number::Factor;
 use super::super::pattern::{Pattern, PatternError};
-use super::super::program::{Bound, Comparison, Condition, Edge, NodeId, Op, Types};
+use super::super::program::{Bound, Choice, Comparison, Condition, Edge, NodeId, Op, Types};
 use super::super::source::Place;
 use super::super::{Dialect, Formats};
 use super::{Compiler, Stop, at, shortened};
@@ -189,8 +189,8 @@ impl<'s> Compiler<'s> {
         let nodes = self.children(parts, value)?;
         parts.any.push(match keyword {
             "allOf" => Op::AllOf(nodes),
-            "anyOf" => Op::AnyOf(nodes),
-            _ => Op::OneOf(nodes),
+            "anyOf" => Op::AnyOf(Box::new(Choice { nodes, tag: None })),
+            _ => Op::OneOf(Box::new(Choice { nodes, tag: None })),
         });
         Ok(())
     }

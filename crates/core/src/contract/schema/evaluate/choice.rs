@@ -6,9 +6,9 @@
 
 use callgate_protocol::json::{Kind, Value};
 
-use super::super::program::{Condition, Node, NodeId, Op};
+use super::super::program::{Choice, Condition, Node, NodeId, Op};
 use super::super::violation;
-use super::{Collect, Judged, Mode, Quick, Run};
+use super::{Collect, Halt, Judged, Mode, Quick, Run};
 
 /// References followed to find out what an alternative is about.
 const REFERENCES: u32 = 8;
@@ -30,44 +30,22 @@ impl<'p, 'v> Run<'p, 'v> {
     }
 
     #[inline(never)]
-    pub(super) fn any_of<M: Mode>(
-        &mut self,
-        node: &'p Node,
-        nodes: &'p [NodeId],
-        value: Value<'v>,
-    ) -> Judged {
-        self.budget.charge(nodes.len() as u64)?;
-        for alternative in nodes {
-            if self.apply::<Quick>(*alternative, value)? {
-                return Ok(true);
-            }
+    pub(super) fn any_of<M: Mode>(&mut self, node: &'p Node, choice: &'p Choice, value: Value<'v>) -> Judged {
+        if self.matching(choice, 1, value)? > 0 {
+            return Ok(true);
         }
         if M::COLLECT {
-            self.explain(node, "anyOf", nodes, value)?;
+            self.explain(node, "anyOf", &choice.nodes, value)?;
         }
         Ok(false)
     }
 
     #[inline(never)]
-    pub(super) fn one_of<M: Mode>(
-        &mut self,
-        node: &'p Node,
-        nodes: &'p [NodeId],
-        value: Value<'v>,
-    ) -> Judged {
-        self.budget.charge(nodes.len() as u64)?;
-        let mut matching = 0;
-        for alternative in nodes {
-            if self.apply::<Quick>(*alternative, value)? {
-                matching += 1;
-                if matching > 1 {
-                    break;
-                }
-            }
-        }
+    pub(super) fn one_of<M: Mode>(&mut self, node: &'p Node, choice: &'p Choice, value: Value<'v>) -> Judged {
+        let matching = self.matching(choice, 2, value)?;
         if M::COLLECT {
             match matching {
-                0 => self.explain(node, "oneOf", nodes, value)?,
+                0 => self.explain(node, "oneOf", &choice.nodes, value)?,
                 1 => {}
                 _ => self.report(node, "oneOf", value, |out| {
                     out.push_str("a value that exactly one of the alternatives accepts; several do");
@@ -75,6 +53,29 @@ impl<'p, 'v> Run<'p, 'v> {
             }
         }
         Ok(matching == 1)
+    }
+
+    /// How many alternatives accept the value, counted up to `enough`.
+    fn matching(&mut self, choice: &'p Choice, enough: usize, value: Value<'v>) -> Result<usize, Halt> {
+        if let (Some(tag), Kind::Object) = (&choice.tag, value.kind()) {
+            self.budget.charge((1 + value.len() + tag.words.len()) as u64)?;
+            let chosen = tag.chosen(value).and_then(|at| choice.nodes.get(at));
+            return match chosen {
+                Some(alternative) => self.apply::<Quick>(*alternative, value).map(usize::from),
+                None => Ok(0),
+            };
+        }
+        self.budget.charge(choice.nodes.len() as u64)?;
+        let mut matching = 0;
+        for alternative in &choice.nodes {
+            if self.apply::<Quick>(*alternative, value)? {
+                matching += 1;
+                if matching == enough {
+                    break;
+                }
+            }
+        }
+        Ok(matching)
     }
 
     #[inline(never)]
@@ -100,7 +101,7 @@ impl<'p, 'v> Run<'p, 'v> {
         keyword: &'static str,
         nodes: &'p [NodeId],
         value: Value<'v>,
-    ) -> Result<(), super::Halt> {
+    ) -> Result<(), Halt> {
         let mut meant = None;
         let mut candidates = 0;
         for alternative in nodes {

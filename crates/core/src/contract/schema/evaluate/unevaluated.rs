@@ -147,7 +147,7 @@ impl<'p, 'v> Run<'p, 'v> {
                 self.walk(target, value, marks)
             }
             Op::AllOf(nodes) => nodes.iter().try_for_each(|node| self.walk(*node, value, marks)),
-            Op::AnyOf(nodes) | Op::OneOf(nodes) => nodes.iter().try_for_each(|node| {
+            Op::AnyOf(choice) | Op::OneOf(choice) => choice.nodes.iter().try_for_each(|node| {
                 if self.apply::<Quick>(*node, value)? {
                     self.walk(*node, value, marks)?;
                 }

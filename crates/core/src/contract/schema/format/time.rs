@@ -26,11 +26,14 @@ fn byte(text: &mut &[u8], accepted: &[u8]) -> Option<u8> {
 }
 
 fn date(text: &mut &[u8]) -> Option<()> {
-    let year = digits(text, 4)?;
-    byte(text, b"-")?;
-    let month = digits(text, 2)?;
-    byte(text, b"-")?;
-    let day = digits(text, 2)?;
+    let (full, rest) = text.split_first_chunk::<10>()?;
+    let [y1, y2, y3, y4, b'-', m1, m2, b'-', d1, d2] = *full else { return None };
+    if ![y1, y2, y3, y4, m1, m2, d1, d2].iter().all(u8::is_ascii_digit) {
+        return None;
+    }
+    *text = rest;
+    let pair = |tens: u8, ones: u8| u32::from(tens - b'0') * 10 + u32::from(ones - b'0');
+    let (year, month, day) = (pair(y1, y2) * 100 + pair(y3, y4), pair(m1, m2), pair(d1, d2));
     let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
     let days = match month {
         1 | 3 | 5 | 7 | 8 | 10 | 12 => 31,
