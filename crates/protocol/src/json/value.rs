@@ -333,6 +333,13 @@ impl<'d> Value<'d> {
         Members { document: self.document, at: self.at + 1, left }
     }
 
+    /// The members as the index has them, for loops that look at many members and few values.
+    #[inline]
+    #[must_use]
+    pub fn entries(self) -> Entries<'d> {
+        Entries { members: self.members() }
+    }
+
     /// The member of that name, in time linear in the number of members.
     #[must_use]
     pub fn get(self, name: &str) -> Option<Value<'d>> {
@@ -434,6 +441,46 @@ impl ExactSizeIterator for Members<'_> {}
 #[must_use]
 pub fn unescape(quoted: &str) -> Cow<'_, str> {
     decode_string(quoted)
+}
+
+/// The members of an object as the index has them. See [`Value::entries`].
+#[derive(Clone, Debug)]
+pub struct Entries<'d> {
+    members: Members<'d>,
+}
+
+/// One member, looked up once.
+#[derive(Clone, Copy, Debug)]
+pub struct Entry<'d> {
+    /// The bytes of the name, unless it was written with escapes.
+    pub name: Option<&'d [u8]>,
+    /// The position of the value. The position of the name is one less.
+    pub position: u32,
+    /// The kind of the value.
+    pub kind: Kind,
+    /// The number of bytes of the value's text.
+    pub raw_len: usize,
+}
+
+impl<'d> Iterator for Entries<'d> {
+    type Item = Entry<'d>;
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<Self::Item> {
+        self.members.left = self.members.left.checked_sub(1)?;
+        let document = self.members.document;
+        let at = self.members.at;
+        let [name, value] = document.nodes.get(at as usize..)?.first_chunk::<2>()?;
+        self.members.at = value.next;
+        let quoted = name.start as usize + 1..(name.end as usize).saturating_sub(1);
+        let plain = if name.tag == Tag::String { document.text.as_bytes().get(quoted) } else { None };
+        Some(Entry {
+            name: plain,
+            position: at + 1,
+            kind: value.tag.kind(),
+            raw_len: value.end.saturating_sub(value.start) as usize,
+        })
+    }
 }
 
 fn unquoted(quoted: &str) -> &str {

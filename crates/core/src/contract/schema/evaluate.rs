@@ -8,6 +8,7 @@
 use callgate_protocol::json::{Kind, Value};
 
 use super::equal::{equal, repeated};
+use super::number::small;
 use super::program::{Edge, Node, NodeId, Op, Program, Rule, Span};
 use super::shortcut::Glance;
 use super::source::{Place, Sources, pointer};
@@ -167,24 +168,22 @@ impl<'p, 'v> Run<'p, 'v> {
     /// for one step for each part, which is what a glance costs.
     #[inline(never)]
     fn apply<M: Mode>(&mut self, id: NodeId, value: Value<'v>) -> Judged {
-        self.apply_here::<M>(id, value)
+        self.apply_at::<M>(id, value.kind(), value.raw_len(), value.position())
     }
 
-    /// As [`Run::apply`], for the loops over items and members.
+    /// As [`Run::apply`], for the loops over members and items, which know the value by its position.
     #[inline(always)]
-    fn apply_here<M: Mode>(&mut self, id: NodeId, value: Value<'v>) -> Judged {
-        let node = self.program.node(id);
-        let kind = value.kind();
-        match node.shortcut.glance(kind, value) {
-            Glance::Accepted => return Ok(true),
-            Glance::If(op) => {
-                if self.leaf_at(op, value.position())? {
-                    return Ok(true);
-                }
+    fn apply_at<M: Mode>(&mut self, id: NodeId, kind: Kind, raw_len: usize, position: u32) -> Judged {
+        let accepted = match self.program.node(id).shortcut.glance(kind, raw_len) {
+            Glance::Accepted => true,
+            Glance::If(op) => self.leaf_at(op, position)?,
+            Glance::IfBetween(lowest, highest) => {
+                let small = small(self.root.document().at(position).raw_bytes());
+                small.is_some_and(|small| (lowest..=highest).contains(&small))
             }
-            Glance::Unsure => {}
-        }
-        self.judge::<M>(id, value.position())
+            Glance::Unsure => false,
+        };
+        if accepted { Ok(true) } else { self.judge::<M>(id, position) }
     }
 
     fn leaf_at(&mut self, op: u32, position: u32) -> Judged {
@@ -193,6 +192,11 @@ impl<'p, 'v> Run<'p, 'v> {
             // The two that most strings of tools have.
             Some(Op::Words(words)) if words.len() <= 8 => Ok(is_one_of(words, value)),
             Some(Op::Word(word)) => Ok(value.is_str(word)),
+            Some(Op::Pattern(pattern)) if pattern.is_simple() => {
+                self.budget.charge(pattern.cost(value.raw_len()))?;
+                let text = value.plain_bytes();
+                Ok(text.is_some_and(|text| pattern.matches_bytes(text)))
+            }
             Some(op) => self.leaf(op, value),
             None => Ok(false),
         }

@@ -490,6 +490,11 @@ impl Properties {
         self.names.get(found)
     }
 
+    /// As [`Properties::find`], for names that are rare.
+    pub(super) fn find_slowly(&self, name: &[u8], near: &mut usize) -> Option<&Property> {
+        self.find(name, near)
+    }
+
     fn search(&self, key: Key, name: &[u8]) -> Option<usize> {
         if self.names.len() <= LINEAR_NAMES {
             return self.names.iter().position(|property| property.is(key, name));

@@ -4,9 +4,8 @@
 //! whatever it does not accept is judged by the operations, which also report. It must never accept
 //! what the operations refuse. The compiler makes them, the evaluator tries them first.
 
-use callgate_protocol::json::{Kind, Value};
+use callgate_protocol::json::Kind;
 
-use super::number::small;
 use super::program::{Comparison, Edge, Node, Op, Types};
 use super::violation::is_choice_of_values;
 
@@ -92,23 +91,20 @@ impl Shortcut {
         (self.lowest, self.highest) = (lowest, highest);
     }
 
-    /// Whether the value is accepted, perhaps on condition of one more operation.
+    /// Whether a value of that kind and length of text is accepted, perhaps on one more condition.
     #[inline(always)]
-    pub(super) fn glance(&self, kind: Kind, value: Value<'_>) -> Glance {
+    pub(super) fn glance(&self, kind: Kind, raw_len: usize) -> Glance {
         if kind == Kind::String {
-            let length = value.raw_len().saturating_sub(2);
+            let length = raw_len.saturating_sub(2);
             if (self.least as usize..=self.most as usize).contains(&length) {
                 return self.text.map_or(Glance::Accepted, Glance::If);
             }
-        } else if Types(self.free).has(kind) || (kind == Kind::Number && self.admits(value)) {
+        } else if Types(self.free).has(kind) {
             return Glance::Accepted;
+        } else if kind == Kind::Number && self.lowest <= self.highest {
+            return Glance::IfBetween(self.lowest, self.highest);
         }
         Glance::Unsure
-    }
-
-    fn admits(&self, value: Value<'_>) -> bool {
-        self.lowest <= self.highest
-            && small(value.raw_bytes()).is_some_and(|small| (self.lowest..=self.highest).contains(&small))
     }
 }
 
@@ -119,6 +115,8 @@ pub(super) enum Glance {
     Accepted,
     /// The value is accepted if the operation of that index accepts it.
     If(u32),
+    /// The value is accepted if it is a whole number between these.
+    IfBetween(i64, i64),
     /// The operations must decide.
     Unsure,
 }

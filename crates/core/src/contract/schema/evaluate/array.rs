@@ -31,7 +31,9 @@ impl<'p, 'v> Run<'p, 'v> {
                     self.report(node, sequence.rest_keyword, item, expected)?;
                     false
                 }
-                (None, Some(rest)) => self.apply_here::<M>(rest, item)?,
+                (None, Some(rest)) => {
+                    self.apply_at::<M>(rest, item.kind(), item.raw_len(), item.position())?
+                }
                 (None, None) => break,
             };
             if !fine {

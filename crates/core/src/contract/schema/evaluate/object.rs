@@ -21,10 +21,13 @@ impl<'p, 'v> Run<'p, 'v> {
         let mut valid = true;
         let mut required = 0;
         let mut near = 0;
-        for (name, member) in value.members() {
-            let property = match name.plain_bytes() {
-                Some(text) => properties.find(text, &mut near),
-                None => properties.find(name.as_str().unwrap_or_default().as_bytes(), &mut near),
+        for entry in value.entries() {
+            let property = match entry.name {
+                Some(name) => properties.find(name, &mut near),
+                None => {
+                    let name = self.root.document().at(entry.position - 1).as_str().unwrap_or_default();
+                    properties.find_slowly(name.as_bytes(), &mut near)
+                }
             };
             let mut schema = None;
             if let Some(property) = property {
@@ -33,8 +36,10 @@ impl<'p, 'v> Run<'p, 'v> {
                 schema = property.schema;
             }
             let fine = match schema {
-                Some(schema) if properties.patterns.is_empty() => self.apply_here::<M>(schema, member)?,
-                _ => self.other_member::<M>(node, properties, schema, name.position())?,
+                Some(schema) if properties.patterns.is_empty() => {
+                    self.apply_at::<M>(schema, entry.kind, entry.raw_len, entry.position)?
+                }
+                _ => self.other_member::<M>(node, properties, schema, entry.position)?,
             };
             if !fine {
                 valid = false;
@@ -53,19 +58,17 @@ impl<'p, 'v> Run<'p, 'v> {
         Ok(false)
     }
 
-    /// A member that has no subschema by its name, or not only that. It is given by the position of its
-    /// name, so that the loop over members need not keep it in memory.
+    /// A member that has no subschema by its name, or not only that, given by its position.
     #[inline(never)]
     fn other_member<M: Mode>(
         &mut self,
         node: &'p Node,
         properties: &'p Properties,
         schema: Option<NodeId>,
-        name: u32,
+        position: u32,
     ) -> Judged {
-        let name = self.root.document().at(name);
-        // A member stands right behind its name.
-        let member = self.root.document().at(name.position() + 1);
+        let member = self.root.document().at(position);
+        let name = self.root.document().at(position - 1);
         let mut known = schema.is_some();
         let mut valid = match schema {
             Some(schema) => self.apply::<M>(schema, member)?,

@@ -181,7 +181,7 @@ impl<'p, 'v> Run<'p, 'v> {
                     self.budget.charge(1)?;
                     let text = name.as_str().unwrap_or_default();
                     let declared = properties
-                        .find(text.as_bytes(), &mut near)
+                        .find_slowly(text.as_bytes(), &mut near)
                         .is_some_and(|property| property.schema.is_some());
                     let mut evaluated = declared;
                     for PatternProperty { pattern, .. } in &properties.patterns {
