@@ -34,6 +34,7 @@ use session::Session;
 /// | option | default | why |
 /// | --- | --- | --- |
 /// | `connections` | 8 | one tool server should not take a database's hundred |
+/// | `connection_wait` | 2 s | slow calls must not use up the time of the others; they come again |
 /// | `statement_timeout` | 30 s | the deadline of the call is used when it is earlier |
 /// | `connect_timeout` | 5 s | a caller waits for it |
 #[derive(Clone)]
@@ -43,6 +44,8 @@ pub struct Options {
     pub url: String,
     /// How many connections are open at most.
     pub connections: usize,
+    /// How long a call waits for a connection while all are in use, at most until its deadline.
+    pub connection_wait: Duration,
     /// How long one statement may run.
     pub statement_timeout: Duration,
     /// How long connecting may take.
@@ -56,6 +59,7 @@ impl Options {
         Self {
             url: url.into(),
             connections: 8,
+            connection_wait: Duration::from_secs(2),
             statement_timeout: Duration::from_secs(30),
             connect_timeout: Duration::from_secs(5),
         }
@@ -75,6 +79,7 @@ const LOAD_TIMEOUT: Duration = Duration::from_secs(10);
 /// A PostgreSQL database as a source.
 pub struct Postgres {
     pool: Pool,
+    connection_wait: Duration,
     statement_timeout: Duration,
     /// Whether the database is on another machine.
     remote: bool,
@@ -118,13 +123,14 @@ impl Postgres {
             .runtime(Runtime::Tokio1)
             .build()
             .map_err(|_| refused("the connection pool cannot be made", "check the options of the source"))?;
-        Ok(Self { pool, statement_timeout: options.statement_timeout, remote })
+        let Options { connection_wait, statement_timeout, .. } = *options;
+        Ok(Self { pool, connection_wait, statement_timeout, remote })
     }
 
     /// A connection in a read-only transaction whose statements end at the deadline.
-    async fn session(&self, deadline: Instant) -> Result<Session, QueryError> {
-        let left = deadline.saturating_duration_since(Instant::now()).min(self.statement_timeout);
-        Session::begin(&self.pool, left).await
+    async fn session(&self, deadline: Instant, wait: Duration) -> Result<Session, QueryError> {
+        let left = deadline.saturating_duration_since(Instant::now());
+        Session::begin(&self.pool, wait.min(left), left.min(self.statement_timeout)).await
     }
 
     async fn run(&self, query: Query) -> Result<Rows, QueryError> {
@@ -132,7 +138,7 @@ impl Postgres {
             return Ok(Rows { json: "[]".to_owned(), count: 0, cut: Cut::Rows, last: None });
         }
         let work = async {
-            let session = self.session(query.deadline).await?;
+            let session = self.session(query.deadline, self.connection_wait).await?;
             let result = run::query(&session, &query).await;
             session.end(result.as_ref().err()).await;
             result
@@ -148,7 +154,8 @@ impl Postgres {
     ) -> Result<T, SourceError> {
         let deadline = Instant::now() + LOAD_TIMEOUT;
         let work = async {
-            let session = self.session(deadline).await.map_err(|error| fault::unreachable(&error))?;
+            let session =
+                self.session(deadline, LOAD_TIMEOUT).await.map_err(|error| fault::unreachable(&error))?;
             let result = work(&session).await;
             session.end(None).await;
             result

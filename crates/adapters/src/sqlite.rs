@@ -12,7 +12,7 @@ use std::time::Duration;
 use callgate_core::port::{
     Advice, Answer, Cut, Prepared, Query, QueryError, QuerySource, Rows, SourceError, Statement,
 };
-use tokio::time::timeout_at;
+use tokio::time::{Instant, timeout_at};
 
 use crate::sql::{Dialect, Template};
 
@@ -32,6 +32,7 @@ use pool::Pool;
 /// | option | default | why |
 /// | --- | --- | --- |
 /// | `connections` | 4 | reads run beside each other; more threads than cores gain nothing |
+/// | `connection_wait` | 2 s | slow calls must not use up the time of the others; they come again |
 /// | `busy_timeout` | 1 s | a writer of another process holds the file for milliseconds |
 /// | `value_bytes` | 16 MiB | SQLite gives up before a value can fill the memory |
 #[derive(Clone, Debug)]
@@ -41,6 +42,8 @@ pub struct Options {
     pub path: PathBuf,
     /// How many connections are open at most.
     pub connections: usize,
+    /// How long a call waits for a connection while all are in use, at most until its deadline.
+    pub connection_wait: Duration,
     /// How long a query waits for a writer of another process.
     pub busy_timeout: Duration,
     /// The largest string, blob or row that SQLite handles.
@@ -54,23 +57,29 @@ impl Options {
         Self {
             path: path.into(),
             connections: 4,
+            connection_wait: Duration::from_secs(2),
             busy_timeout: Duration::from_secs(1),
             value_bytes: 16 << 20,
         }
     }
 }
 
+/// How long judging one statement at load waits for a connection: others are judged beside it.
+const LOAD_WAIT: Duration = Duration::from_secs(10);
+
 /// A SQLite file as a source.
 #[derive(Debug)]
 pub struct Sqlite {
     pool: Arc<Pool>,
+    connection_wait: Duration,
 }
 
 impl Sqlite {
     /// A source on a file, which is opened when it is first needed.
     #[must_use]
     pub fn new(options: Options) -> Self {
-        Self { pool: Arc::new(Pool::new(options)) }
+        let connection_wait = options.connection_wait;
+        Self { pool: Arc::new(Pool::new(options)), connection_wait }
     }
 
     async fn run(&self, query: Query) -> Result<Rows, QueryError> {
@@ -78,7 +87,8 @@ impl Sqlite {
             return Ok(Rows { json: "[]".to_owned(), count: 0, cut: Cut::Rows, last: None });
         }
         let deadline = query.deadline;
-        let work = Arc::clone(&self.pool).run(move |connection| run::query(connection, &query));
+        let until = deadline.min(Instant::now() + self.connection_wait);
+        let work = Arc::clone(&self.pool).run(until, move |connection| run::query(connection, &query));
         match timeout_at(deadline, work).await {
             Ok(result) => result?,
             // Leaving drops the work, which interrupts the statement.
@@ -90,7 +100,7 @@ impl Sqlite {
 impl QuerySource for Sqlite {
     fn probe(&self) -> Answer<'_, Result<Vec<Advice>, SourceError>> {
         Answer::later(async {
-            let probed = Arc::clone(&self.pool).run(|connection| connection.probe()).await;
+            let probed = Arc::clone(&self.pool).run(at_load(), |connection| connection.probe()).await;
             probed.and_then(|result| result).map(|()| Vec::new()).map_err(|error| SourceError::Unreachable {
                 message: format!("the SQLite file cannot be opened: {}", detail(&error)),
                 remedy:
@@ -109,7 +119,7 @@ impl QuerySource for Sqlite {
         Answer::later(async move {
             let sql = sql.to_owned();
             let work = Arc::clone(&self.pool)
-                .run(move |connection| prepare::prepare(connection, &template, &sql))
+                .run(at_load(), move |connection| prepare::prepare(connection, &template, &sql))
                 .await;
             work.unwrap_or_else(|error| Err(unreachable(&error)))
         })
@@ -121,8 +131,9 @@ impl QuerySource for Sqlite {
         }
         let statement = statement.clone();
         Answer::later(async move {
-            let work =
-                Arc::clone(&self.pool).run(move |connection| prepare::check(connection, &statement)).await;
+            let work = Arc::clone(&self.pool)
+                .run(at_load(), move |connection| prepare::check(connection, &statement))
+                .await;
             work.unwrap_or_else(|error| Err(unreachable(&error)))
         })
     }
@@ -130,6 +141,11 @@ impl QuerySource for Sqlite {
     fn query(&self, query: Query) -> Answer<'_, Result<Rows, QueryError>> {
         Answer::later(self.run(query))
     }
+}
+
+/// Until when judging a statement at load waits for a connection.
+fn at_load() -> Instant {
+    Instant::now() + LOAD_WAIT
 }
 
 fn unreachable(error: &QueryError) -> SourceError {

@@ -187,6 +187,7 @@ fn refusal(error: QueryError) -> Refusal {
         QueryError::Unavailable { .. } => {
             Refusal::new(Code::SourceUnavailable, "the data source is not available")
         }
+        QueryError::Busy => Refusal::new(Code::Busy, "all connections to the data source are in use"),
         QueryError::TimedOut => Refusal::new(Code::Timeout, "the query did not finish in time"),
         QueryError::Value { parameter: Some(name), .. } => {
             Refusal::new(Code::InvalidArguments, format!("the value of `{name}` cannot be looked up"))

@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use callgate_core::port::QueryError;
-use deadpool_postgres::{Object, Pool};
+use deadpool_postgres::{Object, Pool, PoolError, TimeoutType, Timeouts};
 use tokio_postgres::NoTls;
 
 use super::fault::failure;
@@ -20,11 +20,14 @@ pub(super) struct Session {
 }
 
 impl Session {
-    pub(super) async fn begin(pool: &Pool, timeout: Duration) -> Result<Self, QueryError> {
-        let client = pool
-            .get()
-            .await
-            .map_err(|error| QueryError::Unavailable { detail: super::fault::pool_reason(&error) })?;
+    /// Begins a transaction on a connection that comes free within `wait`; its statements end after
+    /// `timeout`.
+    pub(super) async fn begin(pool: &Pool, wait: Duration, timeout: Duration) -> Result<Self, QueryError> {
+        let timeouts = Timeouts { wait: Some(wait), ..pool.timeouts() };
+        let client = pool.timeout_get(&timeouts).await.map_err(|error| match error {
+            PoolError::Timeout(TimeoutType::Wait) => QueryError::Busy,
+            other => QueryError::Unavailable { detail: super::fault::pool_reason(&other) },
+        })?;
         let session = Self { client: Some(client) };
         // Zero would mean no limit at all.
         let timeout = timeout.as_millis().max(1);

@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use callgate_core::port::QueryError;
 use rusqlite::InterruptHandle;
 use tokio::sync::Semaphore;
+use tokio::time::{Instant, timeout_at};
 
 use super::Options;
 use super::connection::{Connection, FileId};
@@ -39,14 +40,16 @@ impl Pool {
         Self { options, permits, idle: Mutex::new(Vec::new()) }
     }
 
-    /// Runs blocking work on a connection. Dropping the future stops the work.
+    /// Runs blocking work on a connection, which must come free until then. Dropping the future stops the
+    /// work.
     pub(super) async fn run<T: Send + 'static>(
         self: Arc<Self>,
+        until: Instant,
         work: impl FnOnce(&mut Connection) -> T + Send + 'static,
     ) -> Result<T, QueryError> {
         let failed = |detail: &str| QueryError::Failed { detail: detail.to_owned() };
-        let permit =
-            Arc::clone(&self.permits).acquire_owned().await.map_err(|_| failed("the pool is closed"))?;
+        let free = timeout_at(until, Arc::clone(&self.permits).acquire_owned());
+        let permit = free.await.map_err(|_| QueryError::Busy)?.map_err(|_| failed("the pool is closed"))?;
         let stop = Arc::new(Stop::default());
         let guard = StopOnDrop(Arc::clone(&stop));
         let job = tokio::task::spawn_blocking(move || {

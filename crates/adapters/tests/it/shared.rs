@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use callgate_core::port::{Bind, Cut, Form, NullForm, QueryError, Statement};
+use callgate_core::port::{Bind, Cut, Form, NullForm, QueryError, Rows, Statement};
 use callgate_protocol::json::{self, Document};
 use tokio::time::Instant;
 
@@ -18,6 +18,19 @@ const TABLES: &str = "
 /// A query that never ends by itself, on both stores.
 const ENDLESS: &str =
     "with recursive n(i) as (select 1 union all select i + 1 from n where i > 0) select count(*) as c from n";
+
+/// Queries that never end by themselves.
+async fn endless(
+    store: &Store,
+    count: usize,
+) -> Vec<impl Future<Output = Result<Rows, QueryError>> + Send + use<>> {
+    let statement = store.statement(ENDLESS, &[]).await;
+    let one = || {
+        let (source, query) = (Arc::clone(&store.source), query(statement.clone(), &[]));
+        async move { source.query(query).await }
+    };
+    std::iter::repeat_with(one).take(count).collect()
+}
 
 macro_rules! both {
     ($($(#[$meta:meta])* async fn $name:ident($store:ident: Store) $body:block)*) => {$(
@@ -242,6 +255,24 @@ both! {
         let mut last = query(store.statement("select count(*) as n from item", &[]).await, &[]);
         last.deadline = Instant::now() + Duration::from_secs(5);
         assert_eq!(store.source.query(last).await.unwrap().json, r#"[{"n":5}]"#);
+    }
+
+    async fn a_call_that_gets_no_connection_is_told_that_all_are_in_use(store: Store) {
+        let slow: Vec<_> = endless(&store, 2).await;
+        let quick = store.statement("select count(*) as n from item", &[]).await;
+        let _slow: Vec<_> = slow.into_iter().map(tokio::spawn).collect();
+        let limit = Instant::now() + Duration::from_secs(20);
+        loop {
+            assert!(Instant::now() < limit, "the connections never ran out");
+            let mut query = query(quick.clone(), &[]);
+            query.deadline = Instant::now() + Duration::from_millis(300);
+            match store.source.query(query).await {
+                Err(QueryError::Busy) => break,
+                // The slow calls have not begun yet.
+                Ok(_) | Err(QueryError::TimedOut) => {}
+                other => panic!("{other:?}"),
+            }
+        }
     }
 
     async fn many_calls_at_once_share_few_connections(store: Store) {

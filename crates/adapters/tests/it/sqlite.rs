@@ -1,9 +1,19 @@
 //! What is particular to SQLite.
 
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
 use callgate_adapters::sqlite::{Options, Sqlite};
 use callgate_core::port::{Class, Form, QueryError, QuerySource, SourceError, Statement};
 
 use crate::store::{Kind, column, query, store, text};
+
+#[tokio::test]
+async fn statistics_of_tables_do_not_get_in_the_way() {
+    let store =
+        store(Kind::Sqlite, "create table t (a primary key); insert into t values (1); analyze").await;
+    assert_eq!(store.json("select a from t where a > 0", &[]).await, r#"[{"a":1}]"#);
+}
 
 #[tokio::test]
 async fn nothing_that_reaches_outside_the_file_compiles() {
@@ -14,6 +24,10 @@ async fn nothing_that_reaches_outside_the_file_compiles() {
         ("attach database ':memory:' as other", "sql_writes"),
         ("pragma query_only = 0", "sql_writes"),
         ("select * from pragma_database_list", "sql_table"),
+        ("select sql from sqlite_master", "sql_table"),
+        ("select count(*) as n from sqlite_schema", "sql_table"),
+        ("select name from main.\"SQLITE_MASTER\"", "sql_table"),
+        ("select t.a from t where exists (select 1 from sqlite_temp_master)", "sql_table"),
         ("begin immediate", "sql_writes"),
         ("vacuum into 'copy.db'", "sql_writes"),
         ("explain select 1 as a", "sql_writes"),
@@ -100,6 +114,28 @@ async fn a_file_that_was_replaced_is_read_anew() {
     drop(other);
     std::fs::rename(beside, &store.place).unwrap();
     assert_eq!(store.json("select a from t", &[]).await, r#"[{"a":"new"}]"#);
+}
+
+#[tokio::test]
+async fn a_call_waits_for_a_connection_no_longer_than_the_source_says() {
+    let store = store(Kind::Sqlite, "create table t (a)").await;
+    let mut options = Options::new(&store.place);
+    options.connections = 1;
+    options.connection_wait = Duration::from_millis(50);
+    let source = Arc::new(Sqlite::new(options));
+    let endless = "with recursive n(i) as (select 1 union all select i + 1 from n) select max(i) as c from n";
+    let slow = query(store.statement(endless, &[]).await, &[]);
+    let quick = store.statement("select a from t", &[]).await;
+    let running = Arc::clone(&source);
+    let _slow = tokio::spawn(async move { running.query(slow).await });
+    let begun = Instant::now();
+    // Until the slow call has begun, the quick one succeeds.
+    while source.query(query(quick.clone(), &[])).await.is_ok() {
+        assert!(begun.elapsed() < Duration::from_secs(10), "the slow call never began");
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(source.query(query(quick, &[])).await.unwrap_err(), QueryError::Busy);
+    assert!(begun.elapsed() < Duration::from_secs(15), "the deadline is later");
 }
 
 #[tokio::test]

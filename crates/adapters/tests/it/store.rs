@@ -40,6 +40,7 @@ fn sqlite_store(tables: &str) -> Store {
     rusqlite::Connection::open(&path).unwrap().execute_batch(tables).unwrap();
     let mut options = sqlite::Options::new(&path);
     options.connections = 2;
+    options.connection_wait = Duration::from_secs(20);
     Store {
         source: Arc::new(sqlite::Sqlite::new(options)),
         kind: Kind::Sqlite,
@@ -58,6 +59,7 @@ async fn postgres_store(tables: &str) -> Store {
     let mark = if url.contains('?') { '&' } else { '?' };
     let mut options = postgres::Options::new(format!("{url}{mark}options=-csearch_path%3D{schema}"));
     options.connections = 2;
+    options.connection_wait = Duration::from_secs(20);
     Store {
         source: Arc::new(postgres::Postgres::new(&options).unwrap()),
         kind: Kind::Postgres,

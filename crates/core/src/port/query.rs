@@ -298,6 +298,9 @@ pub enum QueryError {
         /// What the store said.
         detail: String,
     },
+    /// All connections are in use, and none came free in the time that a call waits for one.
+    #[error("all connections to the source are in use")]
+    Busy,
     /// The statement took longer than the deadline or the store's own limit.
     #[error("the query did not finish in time")]
     TimedOut,
