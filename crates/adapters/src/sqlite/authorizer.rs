@@ -162,10 +162,20 @@ const FUNCTIONS: &[&str] = &[
     "zeroblob",
 ];
 
-/// Virtual tables over pages, statements and memory of the store. `pragma_...` tables are like them: one
-/// of them names the file.
-const INTERNAL: &[&str] =
-    &["bytecode", "dbstat", "sqlite_dbpage", "sqlite_memstat", "sqlite_stmt", "tables_used"];
+/// The schema, and virtual tables over pages, statements and memory of the store. `pragma_...` tables are
+/// like them: one of them names the file. The statistics are not here: SQLite itself reads them.
+const INTERNAL: &[&str] = &[
+    "bytecode",
+    "dbstat",
+    "sqlite_dbpage",
+    "sqlite_master",
+    "sqlite_memstat",
+    "sqlite_schema",
+    "sqlite_stmt",
+    "sqlite_temp_master",
+    "sqlite_temp_schema",
+    "tables_used",
+];
 
 /// Whether a part of a statement is allowed.
 pub(super) fn judge(context: &AuthContext<'_>, denied: &mut Option<Denied>) -> Authorization {
@@ -232,6 +242,14 @@ pub(super) fn judge(context: &AuthContext<'_>, denied: &mut Option<Denied>) -> A
 #[cfg(test)]
 mod tests {
     use super::FUNCTIONS;
+
+    #[test]
+    fn the_manual_lists_the_functions() {
+        let manual = include_str!("../../../../docs/configuration.md");
+        let list = manual.split("### Functions of SQLite").nth(1).unwrap().split("\n\n").nth(2).unwrap();
+        let names: Vec<&str> = list.split('`').skip(1).step_by(2).collect();
+        assert_eq!(names, FUNCTIONS);
+    }
 
     #[test]
     fn the_list_of_functions_is_sorted_and_has_none_that_reaches_outside() {

@@ -119,7 +119,8 @@ fn fault(
         Some(Denied::Function(name)) => Fault {
             code: "sql_function",
             message: format!("the function `{name}` is not allowed"),
-            remedy: "use functions that only compute; see the list in the manual of SQLite sources"
+            remedy: "use functions that only compute: docs/configuration.md lists them under \"Functions of \
+                     SQLite\""
                 .to_owned(),
             at: template.word(&name).or(at),
         },
