@@ -4,7 +4,7 @@
 //! definitions linted. A tool with an error is not built; the configuration as a whole is then refused
 //! by whoever asked. The loader calls it.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,6 +13,7 @@ use callgate_core::snapshot::Tool as GateTool;
 use futures_util::StreamExt as _;
 
 use crate::config::{Config, Finding, Limits};
+use crate::files::FileState;
 use crate::sql_tool::Seals;
 
 mod columns;
@@ -33,7 +34,7 @@ pub(crate) struct Built {
     pub(crate) tools: Vec<Arc<GateTool>>,
     pub(crate) findings: Vec<Finding>,
     /// The files besides the configuration whose change changes the result.
-    pub(crate) files: Vec<PathBuf>,
+    pub(crate) files: Vec<FileState>,
 }
 
 /// Builds every tool of a configuration.

@@ -4,9 +4,6 @@
 //! with the text itself; it touches nothing outside. What needs the sources, the SQL and the schema
 //! files is checked by the build step. A configuration with an error is never served in part.
 
-use std::io::Read;
-use std::path::Path;
-
 use schemars::generate::SchemaSettings;
 use schemars::transform::RecursiveTransform;
 use schemars::{JsonSchema, Schema};
@@ -22,6 +19,7 @@ mod secret;
 mod server;
 mod shape;
 mod source;
+mod text;
 mod tool;
 
 pub use finding::{Finding, Place, Report, Severity, SourceFile};
@@ -36,6 +34,7 @@ pub use tool::{Direction, Effect, Page, PageKey, Tool};
 pub(crate) use json::nearest_place;
 pub(crate) use reader::{listed, meant};
 pub(crate) use shape::read_file;
+pub(crate) use text::read_text;
 
 use reader::{Reading, Table};
 
@@ -129,22 +128,6 @@ fn bound<T>(reading: &Reading, tables: &mut Vec<(Located<String>, T)>, limit: us
         reading.report(first.place().span(), finding);
         tables.truncate(limit);
     }
-}
-
-/// Reads a text file of bounded size.
-pub(crate) fn read_text(path: &Path, limit: usize) -> Result<String, String> {
-    let why = |error: std::io::Error| match error.kind() {
-        std::io::ErrorKind::NotFound => "there is no such file".to_owned(),
-        kind => kind.to_string(),
-    };
-    let file = std::fs::File::open(path).map_err(why)?;
-    let mut bytes = Vec::new();
-    let bound = u64::try_from(limit).unwrap_or(u64::MAX).saturating_add(1);
-    file.take(bound).read_to_end(&mut bytes).map_err(why)?;
-    if bytes.len() > limit {
-        return Err(format!("it has more than {limit} bytes"));
-    }
-    String::from_utf8(bytes).map_err(|_| "it is not UTF-8".to_owned())
 }
 
 /// The JSON Schema of `callgate.toml`, with which editors complete it.

@@ -9,6 +9,7 @@ pub mod config;
 
 mod build;
 mod check;
+mod files;
 mod gate;
 mod load;
 mod reload;

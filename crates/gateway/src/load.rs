@@ -4,7 +4,7 @@
 //! holds up a call that is being served. Connections that it makes for its questions end with it. The
 //! gate, the reload and the check are the callers.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use callgate_core::limits::Limits as GateLimits;
@@ -12,6 +12,7 @@ use callgate_core::snapshot::Tool as GateTool;
 
 use crate::build::{Built, build, gate_limits};
 use crate::config::{Config, Finding, Limits, Report, parse, read_text};
+use crate::files::FileState;
 use crate::sql_tool::Seals;
 
 /// What a file gave.
@@ -20,19 +21,21 @@ pub(crate) struct Loaded {
     pub(crate) tools: Vec<Arc<GateTool>>,
     pub(crate) gate_limits: GateLimits,
     pub(crate) report: Report,
-    /// The files whose change changes the result, the configuration first.
-    pub(crate) files: Vec<PathBuf>,
+    /// The files whose change changes the result, as they were when they were read, the configuration
+    /// first.
+    pub(crate) files: Vec<FileState>,
 }
 
 /// Loads a file.
 pub(crate) fn load(path: &Path, limits: &Limits, seals: &Arc<Seals>) -> Loaded {
+    let state = FileState::now(path);
     let (config, mut findings) = match read_text(path, limits.file_bytes) {
         Ok(text) => parse(&path.display().to_string(), &text, limits),
         Err(why) => {
             let finding = Finding::error(
                 "unreadable_file",
                 format!("{} cannot be read: {why}", path.display()),
-                "check the name and the permissions, or make one with `callgate init`",
+                why.remedy("check the name and the permissions, or make one with `callgate init`"),
             );
             (parse("", "", limits).0, vec![finding])
         }
@@ -53,7 +56,7 @@ pub(crate) fn load(path: &Path, limits: &Limits, seals: &Arc<Seals>) -> Loaded {
         ));
     }
     let gate_limits = gate_limits(&config);
-    let files = std::iter::once(path.to_owned()).chain(built.files).collect();
+    let files = std::iter::once(state).chain(built.files).collect();
     Loaded { config, tools: built.tools, gate_limits, report: Report::new(findings), files }
 }
 

@@ -2,28 +2,31 @@
 //!
 //! A whole new snapshot is built beside the one in force and replaces it only if it has no error. The
 //! directories of all files are watched, not the files: editors replace files, and volumes swap links.
-//! Whether something changed is decided by the contents. The gate makes a reloader.
+//! Whether something changed is decided by the contents alone, compared with what was loaded; a save at
+//! any moment is therefore noticed. The gate makes a reloader.
 
-use std::collections::BTreeSet;
 use std::fmt;
-use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use callgate_core::contract::digest::{Digest, DigestBuilder};
 use callgate_server::{BuildError, Handle};
-use notify::{RecommendedWatcher, RecursiveMode, Watcher as _};
 
 use crate::config::Report;
+use crate::files::FileState;
 use crate::gate::Recipe;
+
+mod directories;
+
+use directories::Directories;
 
 /// How long the files must be left alone before they are read: editors write in several steps.
 const QUIET: Duration = Duration::from_millis(100);
 /// After how many busy periods the files are read all the same: a store beside them may never rest.
 const PATIENCE: u32 = 20;
-/// Bytes of a file that count for its contents: more than any file that is accepted.
-const CONTENTS_MAX: usize = 2 << 20;
+/// How often the files are compared although nothing was reported: some file systems report nothing,
+/// and a directory can be replaced behind the back of its watch.
+const POLL: Duration = Duration::from_secs(2);
 
 /// Puts a file in force again.
 pub struct Reloader {
@@ -33,8 +36,8 @@ pub struct Reloader {
 struct Shared {
     recipe: Recipe,
     handle: Handle,
-    /// The files of the last load, also of one that failed: correcting any of them must be noticed.
-    files: Mutex<Vec<PathBuf>>,
+    /// The files as the last load read them, also one that failed: correcting any must be noticed.
+    files: Mutex<Vec<FileState>>,
 }
 
 /// Why a file was not put in force. The one before it still is.
@@ -55,7 +58,7 @@ pub enum ReloadError {
 pub struct WatchError(#[source] notify::Error);
 
 impl Reloader {
-    pub(crate) fn new(recipe: Recipe, handle: Handle, files: Vec<PathBuf>) -> Self {
+    pub(crate) fn new(recipe: Recipe, handle: Handle, files: Vec<FileState>) -> Self {
         Self { shared: Arc::new(Shared { recipe, handle, files: Mutex::new(files) }) }
     }
 
@@ -74,10 +77,14 @@ impl Reloader {
     /// When the operating system refuses.
     pub fn watch(self) -> Result<Watching, WatchError> {
         let (events, changes) = channel();
-        let watcher = watcher(&events).map_err(WatchError)?;
-        let mut watch = Watch { shared: self.shared, watcher, watched: BTreeSet::new(), seen: None };
-        watch.follow().map_err(WatchError)?;
-        watch.seen = Some(watch.shared.contents());
+        let sender = events.clone();
+        let mut directories = Directories::new(move || {
+            // The thread may have ended already.
+            let _ = sender.send(Event::Changed);
+        })
+        .map_err(WatchError)?;
+        directories.follow(&self.shared.files()).map_err(WatchError)?;
+        let watch = Watch { shared: self.shared, directories };
         std::thread::Builder::new()
             .name("callgate-reload".to_owned())
             .spawn(move || watch.run(&changes))
@@ -128,88 +135,55 @@ impl Shared {
         Ok(report)
     }
 
-    fn files(&self) -> Vec<PathBuf> {
+    fn files(&self) -> Vec<FileState> {
         self.files.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// The digest of what is in the files.
-    fn contents(&self) -> Digest {
-        let mut builder = DigestBuilder::new("callgate/files/1");
-        for file in self.files() {
-            let text = crate::config::read_text(&file, CONTENTS_MAX).unwrap_or_else(|why| format!("\0{why}"));
-            builder.field(&file.to_string_lossy(), &text);
-        }
-        builder.finish()
+    /// True when a file is not what was loaded.
+    fn has_changed(&self) -> bool {
+        self.files().iter().any(FileState::has_changed)
     }
-}
-
-fn watcher(events: &Sender<Event>) -> notify::Result<RecommendedWatcher> {
-    let events = events.clone();
-    notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
-        // Reading the files makes events of its own, which would never end.
-        if !event.is_ok_and(|event| event.kind.is_access()) {
-            // The thread may have ended already.
-            let _ = events.send(Event::Changed);
-        }
-    })
 }
 
 struct Watch {
     shared: Arc<Shared>,
-    watcher: RecommendedWatcher,
-    watched: BTreeSet<PathBuf>,
-    /// The contents that were last loaded, or refused.
-    seen: Option<Digest>,
+    directories: Directories,
 }
 
 impl Watch {
     fn run(mut self, changes: &Receiver<Event>) {
-        while let Ok(Event::Changed) = changes.recv() {
+        loop {
+            let changed = self.shared.has_changed();
+            if changed {
+                self.reload();
+            }
+            // What changed between a load and the watch of its directories is found by the next look.
+            let wait = if changed { QUIET } else { POLL };
+            match changes.recv_timeout(wait) {
+                Ok(Event::Changed) | Err(RecvTimeoutError::Timeout) => {}
+                Ok(Event::Stop) | Err(RecvTimeoutError::Disconnected) => return,
+            }
             if !settled(changes) {
                 return;
             }
-            let contents = self.shared.contents();
-            if self.seen.as_ref() == Some(&contents) {
-                continue;
-            }
-            match self.shared.reload() {
-                Ok(report) if report.findings().is_empty() => {
-                    tracing::info!("the changed configuration is in force");
-                }
-                Ok(report) => tracing::warn!("the changed configuration is in force\n{report}"),
-                Err(error) => tracing::error!("the configuration in force was kept\n{error}"),
-            }
-            // Of the files of this load: it may have named others than the one before.
-            self.seen = Some(self.shared.contents());
-            if let Err(error) = self.follow() {
-                tracing::error!(%error, "some files of the configuration are not watched");
+            if let Err(error) = self.directories.follow(&self.shared.files()) {
+                tracing::debug!(%error, "a directory of the configuration is not watched");
             }
         }
     }
 
-    /// Watches the directory of each file.
-    fn follow(&mut self) -> notify::Result<()> {
-        for file in self.shared.files() {
-            for directory in directories(&file) {
-                if directory.is_dir() && !self.watched.contains(&directory) {
-                    self.watcher.watch(&directory, RecursiveMode::NonRecursive)?;
-                    self.watched.insert(directory);
-                }
+    fn reload(&mut self) {
+        match self.shared.reload() {
+            Ok(report) if report.findings().is_empty() => {
+                tracing::info!("the changed configuration is in force");
             }
+            Ok(report) => tracing::warn!("the changed configuration is in force\n{report}"),
+            Err(error) => tracing::error!("the configuration in force was kept\n{error}"),
         }
-        Ok(())
+        if let Err(error) = self.directories.follow(&self.shared.files()) {
+            tracing::error!(%error, "some directories of the configuration are not watched; its files are read every few seconds");
+        }
     }
-}
-
-/// The directory of a file, and that of what the file is a link to.
-fn directories(file: &Path) -> Vec<PathBuf> {
-    let parent = |path: &Path| match path.parent() {
-        Some(parent) if parent.as_os_str().is_empty() => Some(PathBuf::from(".")),
-        Some(parent) => Some(parent.to_owned()),
-        None => None,
-    };
-    let real = std::fs::canonicalize(file).ok();
-    parent(file).into_iter().chain(real.as_deref().and_then(parent)).collect()
 }
 
 /// Waits until nothing changes any more. False when the watch is over.

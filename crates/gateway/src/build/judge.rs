@@ -3,7 +3,7 @@
 //! Everything that can be found is found, also when something else is wrong; only then nothing is
 //! built. The build step calls it.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -20,6 +20,7 @@ use crate::config::{
     Config, Direction, Effect, Finding, Limits, Located, ObjectSchema, Severity, Shape, Tool, listed, meant,
     read_file,
 };
+use crate::files::FileState;
 use crate::sql_tool::{Plan, Seals, SqlTool};
 
 /// Parameters that are the caller's and never the model's.
@@ -48,7 +49,7 @@ pub(super) struct Judge<'j> {
 pub(super) struct Judged {
     pub(super) tool: Option<GateTool>,
     pub(super) findings: Vec<Finding>,
-    pub(super) files: Vec<PathBuf>,
+    pub(super) files: Vec<FileState>,
 }
 
 impl Judge<'_> {
@@ -129,7 +130,7 @@ impl Judge<'_> {
         match shape {
             Shape::Inline(schema) => Some(schema.clone()),
             Shape::File(path) => {
-                judged.files.push(self.directory.join(path.as_str()));
+                judged.files.push(FileState::now(self.directory.join(path.as_str())));
                 read_file(path, self.directory, self.limits)
                     .map_err(|finding| judged.findings.push(finding))
                     .ok()

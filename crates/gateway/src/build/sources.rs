@@ -14,6 +14,7 @@ use callgate_core::port::{QuerySource, SourceError};
 
 use super::Built;
 use crate::config::{Config, ConnectionUrl, Finding, Located, Place, PostgresSource, Source, SqliteSource};
+use crate::files::FileState;
 
 /// A source that tools can be judged on.
 #[derive(Clone)]
@@ -134,12 +135,12 @@ fn read_url(url: &ConnectionUrl, directory: &Path, built: &mut Built) -> Result<
         }),
         ConnectionUrl::File(path) => {
             let full = directory.join(path);
-            built.files.push(full.clone());
+            built.files.push(FileState::now(full.as_path()));
             let text = crate::config::read_text(&full, 8192).map_err(|why| {
                 Finding::error(
                     "missing_secret",
                     format!("the file {path:?} with the URL of the database cannot be read: {why}"),
-                    "write the URL into that file and let only the server read it",
+                    why.remedy("write the URL into that file and let only the server read it"),
                 )
             })?;
             Ok(text.trim().to_owned())

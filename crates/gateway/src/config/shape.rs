@@ -7,7 +7,7 @@
 use std::borrow::Cow;
 use std::path::Path;
 
-use callgate_protocol::json::{self, Document, Kind};
+use callgate_protocol::json::{self, Document, Kind, ParseErrorKind};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use toml::de::DeValue;
 
@@ -290,23 +290,49 @@ pub(crate) fn read_file(
     limits: &Limits,
 ) -> Result<ObjectSchema, Finding> {
     let full = directory.join(path.as_str());
-    let unreadable = |why: String| {
+    let unreadable = |why: super::text::Unreadable| {
         Finding::error(
             "unreadable_file",
             format!("the schema file {:?} cannot be read: {why}", path.as_str()),
-            "check the name, which is relative to the directory of the configuration, and the permissions",
+            why.remedy(
+                "check the name, which is relative to the directory of the configuration, and the permissions",
+            ),
         )
         .at(path.place().clone())
     };
     let text = super::read_text(&full, limits.schema_file_bytes).map_err(unreadable)?;
     let file = SourceFile::new(path.as_str(), text);
     let document = Document::parse(file.text(), &json::Limits::default()).map_err(|error| {
-        Finding::error("bad_json", format!("this is not JSON: {error}"), "correct the file")
+        Finding::error("bad_json", format!("this is not JSON: {error}"), bad_json(error.kind))
             .at(file.place(error.offset..error.offset + 1))
     })?;
     let places = places_in(&file, &document);
     let start = document.root().offset();
     object_schema(&document, places, file.place(start..start + 1))
+}
+
+/// What the parser wants instead.
+fn bad_json(kind: ParseErrorKind) -> &'static str {
+    match kind {
+        ParseErrorKind::UnexpectedEnd => {
+            "close what is open: a string with `\"`, an array with `]`, an object with `}`"
+        }
+        ParseErrorKind::UnexpectedCharacter => {
+            "write a value here (`{`, `[`, a string in double quotes, a number, `true`, `false` or `null`), or \
+             the `,`, `:` or closing bracket that is missing; JSON has no comments and no comma before a \
+             closing bracket"
+        }
+        ParseErrorKind::TrailingText => "end the file after its one value",
+        ParseErrorKind::Number | ParseErrorKind::NumberRange => {
+            "write the number in decimal, as `10`, `-0.5` or `1e6`, without leading zeros or a plus sign"
+        }
+        ParseErrorKind::String => {
+            "escape control characters, `\"` and `\\` in the string, for example as `\\n`"
+        }
+        ParseErrorKind::Surrogate => "write the character itself, or both halves of the pair",
+        ParseErrorKind::DuplicateMember => "name each member of an object once",
+        _ => "make the schema smaller and flatter",
+    }
 }
 
 impl JsonSchema for Shape {

@@ -1,6 +1,10 @@
 //! Changing the file while it is served.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
+
+use callgate_gateway::Gate;
 
 use crate::served::{Files, HEAD, Served};
 
@@ -104,4 +108,66 @@ async fn clients_hear_of_a_change_only_if_the_list_has_changed() {
     let change =
         tokio::time::timeout(Duration::from_secs(10), stream.chunk()).await.unwrap().unwrap().unwrap();
     assert!(String::from_utf8_lossy(&change).contains("notifications/tools/list_changed"), "{change:?}");
+}
+
+#[tokio::test]
+async fn a_save_between_the_load_and_the_watch_is_noticed() {
+    let files = files();
+    let mut served = files.serve().await;
+    files.write("callgate.toml", &toml("saved in between"));
+    let _watching = served.reloader.take().unwrap().watch().unwrap();
+    until(async || description(&served).await == "saved in between").await;
+}
+
+#[tokio::test]
+async fn a_save_during_a_reload_is_noticed() {
+    let files = files();
+    let snapshots = Arc::new(AtomicUsize::new(0));
+    let (count, path) = (Arc::clone(&snapshots), files.at("callgate.toml"));
+    // A snapshot is made after the file was read and before the reload has ended.
+    let gate = files.gate().customize(move |builder| {
+        if count.fetch_add(1, Ordering::SeqCst) == 1 {
+            std::fs::write(&path, toml("saved during the reload")).unwrap();
+        }
+        builder
+    });
+    let (server, reloader) = gate.build().unwrap();
+    let served = Served::start(&server, None).await;
+    let _watching = reloader.watch().unwrap();
+    files.write("callgate.toml", &toml("second"));
+    until(async || description(&served).await == "saved during the reload").await;
+}
+
+#[tokio::test]
+async fn a_schema_file_in_a_directory_that_does_not_exist_yet_is_noticed() {
+    let files = files();
+    let mut served = files.serve().await;
+    let _watching = served.reloader.take().unwrap().watch().unwrap();
+    files.write("callgate.toml", &toml("moved").replace("count.json", "schemas/v1/count.json"));
+    std::fs::create_dir_all(files.at("schemas/v1")).unwrap();
+    files.write("schemas/v1/count.json", SCHEMA);
+    until(async || description(&served).await == "moved").await;
+    files.write("schemas/v1/count.json", &SCHEMA.replace("\"integer\"", "\"integer\", \"minimum\": 0"));
+    until(async || served.tools().await[0]["outputSchema"].to_string().contains("minimum")).await;
+}
+
+#[tokio::test]
+async fn a_directory_that_was_replaced_is_watched_again() {
+    let files = files();
+    let deploy = |description: &str| {
+        std::fs::create_dir(files.at("app")).unwrap();
+        std::fs::copy(files.at("billing.db"), files.at("app/billing.db")).unwrap();
+        files.write("app/count.json", SCHEMA);
+        files.write("app/callgate.toml", &toml(description));
+    };
+    deploy("first");
+    let gate = Gate::from_file(files.at("app/callgate.toml")).unwrap_or_else(|report| panic!("{report}"));
+    let (server, reloader) = gate.build().unwrap();
+    let served = Served::start(&server, None).await;
+    let _watching = reloader.watch().unwrap();
+    std::fs::rename(files.at("app"), files.at("app.old")).unwrap();
+    deploy("deployed anew");
+    until(async || description(&served).await == "deployed anew").await;
+    files.write("app/callgate.toml", &toml("edited"));
+    until(async || description(&served).await == "edited").await;
 }
