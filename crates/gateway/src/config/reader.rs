@@ -167,11 +167,22 @@ impl<'r, 't> Table<'r, 't> {
         key: &'static str,
         choices: &[(&'static str, T)],
     ) -> Option<Located<T>> {
+        self.choice_among(key, choices, |_| true)
+    }
+
+    /// One of a list of words, of which only some are offered to who wrote another word.
+    pub(crate) fn choice_among<T: Copy>(
+        &mut self,
+        key: &'static str,
+        choices: &[(&'static str, T)],
+        offered: impl Fn(T) -> bool,
+    ) -> Option<Located<T>> {
         let word = self.string(key)?;
         if let Some((_, value)) = choices.iter().find(|(name, _)| *name == word.as_str()) {
             return Some(Located::new(*value, word.place().clone()));
         }
-        let names: Vec<&str> = choices.iter().map(|(name, _)| *name).collect();
+        let names: Vec<&str> =
+            choices.iter().filter(|(_, value)| offered(*value)).map(|(name, _)| *name).collect();
         self.reading.report(
             word.place().span(),
             Finding::error(

@@ -168,3 +168,14 @@ fn a_finding_is_a_diagnostic_with_code_help_source_and_label() {
     assert_eq!(contents.name(), Some("callgate.toml"));
     assert_eq!((contents.line(), contents.data()), (1, &b"nmae"[..]));
 }
+
+#[test]
+fn who_writes_an_unknown_effect_is_offered_only_what_is_served() {
+    let (_, report) = read("[tool.a]\neffect = \"write\"\n");
+    let finding = report.findings().iter().find(|finding| finding.code == "unknown_value").unwrap();
+    for (word, offered) in
+        [("external_read", true), ("preview", true), ("append", false), ("destructive", false)]
+    {
+        assert_eq!(finding.remedy.contains(word), offered, "{}", finding.remedy);
+    }
+}

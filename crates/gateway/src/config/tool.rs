@@ -119,7 +119,7 @@ impl Tool {
         if table.value("effect").is_none() {
             table.missing("effect", "\"read\"");
         }
-        let effect = table.choice("effect", EFFECTS);
+        let effect = table.choice_among("effect", EFFECTS, |effect| effect <= Effect::Preview);
         let source = table.required_string("source", "\"billing\"");
         let sql = table.required_string("sql", "\"select ...\"");
         let page_name = format!("`page` of {}", table.name());
