@@ -14,6 +14,10 @@ use jiff::tz::TimeZone;
 
 /// A stored value, as far as a store can say what it is.
 #[derive(Clone, Copy, Debug)]
+#[cfg_attr(
+    all(not(test), not(all(feature = "sqlite", feature = "postgres"))),
+    expect(dead_code, reason = "each store has values that the other one has not")
+)]
 pub(crate) enum Cell<'c> {
     Null,
     Boolean(bool),

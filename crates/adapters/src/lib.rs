@@ -3,8 +3,11 @@
 //! Both are only ever read from. No value enters the text of a statement, and a caller who leaves
 //! takes the running statement along. The gateway is the caller.
 
+#[cfg(any(feature = "sqlite", feature = "postgres"))]
 mod cell;
+#[cfg(any(feature = "sqlite", feature = "postgres"))]
 mod paging;
+#[cfg(any(feature = "sqlite", feature = "postgres"))]
 mod rows;
 pub mod sql;
 

@@ -7,6 +7,10 @@ use callgate_core::port::{KeyValue, SortKey};
 
 /// Where a store sorts NULL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(
+    all(not(test), not(feature = "postgres")),
+    expect(dead_code, reason = "each store has one of the places")
+)]
 pub(crate) enum Nulls {
     /// Before everything, as SQLite does.
     Low,

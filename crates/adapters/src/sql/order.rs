@@ -3,9 +3,9 @@
 //! A page key without a direction takes that of the query, so that nobody writes it twice. Nothing
 //! else is read here, and a query that cannot be parsed simply has no known order. The gateway calls it.
 
-use std::ops::ControlFlow;
-
-use sqlparser::ast::{Expr, OrderByKind, OrderBySort, Query, SelectItem, SetExpr, Statement, Visit, Visitor};
+use sqlparser::ast::{Expr, OrderByKind, OrderBySort, Query, SelectItem, SetExpr, Statement};
+#[cfg(feature = "postgres")]
+use sqlparser::ast::{Visit, Visitor};
 use sqlparser::dialect::{PostgreSqlDialect, SQLiteDialect};
 use sqlparser::parser::Parser;
 
@@ -81,9 +81,10 @@ fn same(column: &Expr, expression: &Expr) -> bool {
 }
 
 /// Visits every statement, query, select, table and expression of a statement.
+#[cfg(feature = "postgres")]
 pub(crate) fn visit<V: Visitor<Break = ()>>(statement: &Statement, visitor: &mut V) {
     // The visitors of this crate never break.
-    let _: ControlFlow<()> = statement.visit(visitor);
+    let _: std::ops::ControlFlow<()> = statement.visit(visitor);
 }
 
 #[cfg(test)]
