@@ -250,6 +250,13 @@ impl DecodeError {
     }
 }
 
+/// For a text that is refused before there is any message in it.
+impl From<ParseError> for DecodeError {
+    fn from(error: ParseError) -> Self {
+        Self::new(DecodeErrorKind::Json(error), None)
+    }
+}
+
 /// The members of an envelope, by position.
 #[derive(Default)]
 struct Envelope<'d> {

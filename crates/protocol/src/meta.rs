@@ -119,7 +119,7 @@ impl<'d> RequestMeta<'d> {
     /// # Errors
     /// The first required key that is missing, or the first key with a malformed value.
     pub fn read(params: Option<Value<'d>>) -> Result<Self, MetaError> {
-        let raw = params.and_then(|params| params.get("_meta")).ok_or(MetaError::Missing("_meta"))?;
+        let raw = params.and_then(|params| params.get("_meta")).ok_or(MetaError::NoMeta)?;
         if raw.kind() != Kind::Object {
             return Err(MetaError::Malformed { key: "_meta", expected: "an object" });
         }
@@ -256,6 +256,11 @@ impl<'d> ProgressToken<'d> {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum MetaError {
+    /// There is no metadata at all.
+    #[error(
+        "Invalid params: `params._meta` is required, with `{PROTOCOL_VERSION}` and `{CLIENT_CAPABILITIES}`"
+    )]
+    NoMeta,
     /// A required key is missing.
     #[error("Invalid params: `{0}` is required in `params._meta`")]
     Missing(&'static str),
@@ -280,7 +285,7 @@ impl MetaError {
     #[must_use]
     pub fn code(&self) -> ErrorCode {
         match self {
-            Self::Missing(_) | Self::Malformed { .. } => ErrorCode::InvalidParams,
+            Self::NoMeta | Self::Missing(_) | Self::Malformed { .. } => ErrorCode::InvalidParams,
             Self::UnsupportedVersion { .. } => ErrorCode::UnsupportedProtocolVersion,
         }
     }

@@ -29,7 +29,11 @@ fn a_request_needs_its_version_and_capabilities_and_nothing_else() {
         Err(MetaError::Missing(super::PROTOCOL_VERSION))
     ));
     assert!(matches!(read("{}"), Err(MetaError::Missing(_))));
-    assert!(matches!(RequestMeta::read(None), Err(MetaError::Missing("_meta"))));
+    let none = RequestMeta::read(None).unwrap_err();
+    assert_eq!(none.code(), ErrorCode::InvalidParams);
+    let text = none.to_string();
+    assert!(text.starts_with("Invalid params: `params._meta` is required"), "{text}");
+    assert!(text.contains(super::PROTOCOL_VERSION) && text.contains(super::CLIENT_CAPABILITIES), "{text}");
     for meta in [
         format!("{{\"io.modelcontextprotocol/protocolVersion\":1,{CAPABILITIES}:{{}}}}"),
         format!("{{{VERSION},{CAPABILITIES}:[]}}"),
