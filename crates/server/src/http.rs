@@ -137,9 +137,11 @@ struct Shared {
 
 impl HttpService {
     pub(crate) fn new(endpoint: Arc<Endpoint>, options: HttpOptions, shutdown: Shutdown) -> Self {
-        let legacy = options
-            .legacy
-            .then(|| Arc::new(Sessions::new(Arc::clone(&endpoint), shutdown.clone(), options.legacy_limits)));
+        let message = options.limits.message;
+        let legacy = options.legacy.then(|| {
+            let endpoint = Arc::clone(&endpoint);
+            Arc::new(Sessions::new(endpoint, shutdown.clone(), options.legacy_limits, message))
+        });
         let shared = Shared {
             endpoint,
             path: options.path,

@@ -42,11 +42,15 @@ pub(crate) use session::Session;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct LegacyLimits {
-    /// Sessions over HTTP in the whole process. Default: 1,024; beyond it `initialize` is refused with 503.
-    /// A session without streams costs about two KiB.
+    /// Sessions over HTTP in the whole process. Default: 1,024; beyond it the oldest session goes whose client
+    /// did not come back after `initialize`, and if there is none, `initialize` is refused with 503. A session
+    /// without streams costs about two KiB.
     pub sessions: usize,
     /// How long a session without a request and without a stream stays. Default: 30 minutes.
     pub idle: Duration,
+    /// How long a session stays whose client has not come back after `initialize`, if that is less. Default: 60
+    /// seconds; a client sends `notifications/initialized` at once.
+    pub unused: Duration,
     /// Requests of one session that run at the same time over HTTP. Default: 64.
     pub requests: usize,
     /// Questions that one client has not answered yet. Default: 32.
@@ -82,6 +86,7 @@ impl Default for LegacyLimits {
         Self {
             sessions: 1024,
             idle: Duration::from_secs(30 * 60),
+            unused: Duration::from_secs(60),
             requests: 64,
             questions: 32,
             question_timeout: Duration::from_secs(300),
@@ -136,7 +141,7 @@ pub(crate) fn refuse_without_session(request: &Request) -> String {
     text
 }
 
-/// The messages of a batch; a member that is no message is given as the error to answer it with. Members
+/// The messages of a batch, which has the bounds of one message; a member that is no message is given as the error to answer it with. Members
 /// that must not be answered are left out.
 ///
 /// # Errors
@@ -144,29 +149,26 @@ pub(crate) fn refuse_without_session(request: &Request) -> String {
 pub(crate) fn split_batch(
     text: Vec<u8>,
     limits: &LegacyLimits,
+    message_limits: &Limits,
 ) -> Result<Vec<Result<Message, String>>, String> {
-    let refuse = |code, message: &str| {
+    let refuse = |error: &DecodeError| {
         let mut text = String::new();
-        push_error(&mut text, None, code, message, None);
+        error.push(&mut text);
         text
     };
-    let document = Document::parse_bytes(text, &Limits::DEFAULT)
-        .map_err(|error| refuse(ErrorCode::ParseError, &format!("Parse error: {error}")))?;
+    let document =
+        Document::parse_bytes(text, message_limits).map_err(|error| refuse(&DecodeError::from(error)))?;
     let batch = document.root();
     if batch.kind() != Kind::Array || batch.is_empty() || batch.len() > limits.batch {
         let message = format!("Invalid request: a batch has 1 to {} messages", limits.batch);
-        return Err(refuse(ErrorCode::InvalidRequest, &message));
+        let mut text = String::new();
+        push_error(&mut text, None, ErrorCode::InvalidRequest, &message, None);
+        return Err(text);
     }
-    let members = batch.items().map(|member| decode(member.raw().as_bytes().to_vec(), &Limits::DEFAULT));
+    let members = batch.items().map(|member| decode(member.raw().as_bytes().to_vec(), message_limits));
     Ok(members
         .filter(|member| !matches!(member, Err(error) if !error.is_answered()))
-        .map(|member| {
-            member.map_err(|error: DecodeError| {
-                let mut text = String::new();
-                error.push(&mut text);
-                text
-            })
-        })
+        .map(|member| member.map_err(|error| refuse(&error)))
         .collect())
 }
 

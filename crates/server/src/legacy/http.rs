@@ -6,6 +6,7 @@
 //! interpreted as the client cancelling its request", so a request runs in a task of its own, and what it
 //! says is kept for a while for a client that comes back.
 
+mod accept;
 mod call;
 mod caller;
 mod client;
@@ -16,14 +17,15 @@ mod streams;
 use std::sync::Arc;
 
 use callgate_core::port::Transport;
-use callgate_protocol::{ErrorCode, Id, Message, Method, Notification, Request, Revision};
-use http::header::ACCEPT;
+use callgate_protocol::{ErrorCode, Id, Message, Method, Notification, Request, Revision, json};
+use http::header::RETRY_AFTER;
 use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode};
 
 use super::{LegacyLimits, Session, refuse_without_session, split_batch};
 use crate::endpoint::Endpoint;
 use crate::http::{Body, error_response, event_stream_response, json_response};
 use crate::shutdown::Shutdown;
+use accept::accepts;
 use caller::Caller;
 use client::Client;
 use registry::{Full, Registry};
@@ -35,11 +37,16 @@ const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
 /// The oldest revision that has Streamable HTTP.
 const FLOOR: Revision = Revision::V2025_03_26;
 
+const WRONG_VERSION: &str =
+    "Invalid request: `MCP-Protocol-Version` must be sent once and name the version that was agreed on";
+
 /// All legacy clients of one HTTP service.
 pub(crate) struct Sessions {
     endpoint: Arc<Endpoint>,
     shutdown: Shutdown,
     limits: LegacyLimits,
+    /// The bounds of one message.
+    message: json::Limits,
     registry: Registry,
 }
 
@@ -51,12 +58,27 @@ pub(crate) enum Posted {
     Batch(Vec<u8>),
 }
 
+impl Posted {
+    /// The id to answer with, where what was posted is a request.
+    fn request_id(&self) -> Option<&Id> {
+        match self {
+            Self::Message(Message::Request(request)) => Some(request.id()),
+            Self::Message(Message::Notification(_) | Message::Response(_)) | Self::Batch(_) => None,
+        }
+    }
+}
+
 /// What is answered instead.
 type Refused = Response<Body>;
 
 impl Sessions {
-    pub(crate) fn new(endpoint: Arc<Endpoint>, shutdown: Shutdown, limits: LegacyLimits) -> Self {
-        Self { endpoint, shutdown, registry: Registry::new(limits.clone()), limits }
+    pub(crate) fn new(
+        endpoint: Arc<Endpoint>,
+        shutdown: Shutdown,
+        limits: LegacyLimits,
+        message: json::Limits,
+    ) -> Self {
+        Self { endpoint, shutdown, registry: Registry::new(limits.clone()), limits, message }
     }
 
     /// Takes what was posted.
@@ -66,9 +88,10 @@ impl Sessions {
         headers: HeaderMap,
         transport: Transport,
     ) -> Response<Body> {
+        let id = posted.request_id();
         if !accepts(&headers, &["application/json", "text/event-stream"]) {
             let message = "Invalid request: `Accept` must name `application/json` and `text/event-stream`";
-            return invalid(StatusCode::NOT_ACCEPTABLE, message, None);
+            return invalid(StatusCode::NOT_ACCEPTABLE, message, id);
         }
         let caller = Caller::of(&headers, transport);
         if let Posted::Message(Message::Request(request)) = &posted
@@ -76,7 +99,7 @@ impl Sessions {
         {
             return self.open(request, &caller).await;
         }
-        let client = match self.find(&headers, &caller).await {
+        let client = match self.find(&headers, &caller, id).await {
             Ok(client) => client,
             Err(Missing::Header) => return refuse_missing(&posted),
             Err(Missing::Other(refused)) => return refused,
@@ -103,7 +126,7 @@ impl Sessions {
     /// Opens a stream for what belongs to no request, or goes on with one that broke.
     pub(crate) async fn get(self: Arc<Self>, headers: HeaderMap, transport: Transport) -> Response<Body> {
         let caller = Caller::of(&headers, transport);
-        let client = match self.find(&headers, &caller).await {
+        let client = match self.find(&headers, &caller, None).await {
             Ok(client) => client,
             Err(Missing::Header) => return missing_session(None),
             Err(Missing::Other(refused)) => return refused,
@@ -135,7 +158,7 @@ impl Sessions {
     /// Ends a session.
     pub(crate) async fn delete(self: Arc<Self>, headers: HeaderMap, transport: Transport) -> Response<Body> {
         let caller = Caller::of(&headers, transport);
-        match self.find(&headers, &caller).await {
+        match self.find(&headers, &caller, None).await {
             Ok(client) => {
                 self.registry.remove(client.id());
                 client.close();
@@ -157,7 +180,7 @@ impl Sessions {
                 return json_response(status, answered.into_text());
             }
         };
-        let Ok(owner) = caller.principal(&self.endpoint).await else {
+        let Ok(owner) = caller.principal(&self.endpoint, id).await else {
             return failed(StatusCode::UNAUTHORIZED, "The caller is not known", id);
         };
         let mut random = [0; 16];
@@ -172,10 +195,11 @@ impl Sessions {
                 response.headers_mut().insert(SESSION, value);
                 response
             }
-            (Err(Full), _) => {
+            (Err(Full { room_in }), _) => {
                 let message = "The server holds as many sessions as it may; try again later";
                 let mut response = failed(StatusCode::SERVICE_UNAVAILABLE, message, id);
-                response.headers_mut().insert(http::header::RETRY_AFTER, HeaderValue::from_static("60"));
+                let seconds = room_in.as_secs() + u64::from(room_in.subsec_nanos() > 0);
+                response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(seconds));
                 response
             }
             // The id is made of hexadecimal digits.
@@ -183,28 +207,36 @@ impl Sessions {
         }
     }
 
-    /// The session that the headers name, if it is this caller's.
-    async fn find(&self, headers: &HeaderMap, caller: &Caller) -> Result<Arc<Client>, Missing> {
+    /// The session that the headers name, if it is this caller's. `id` is that of the request that asks.
+    async fn find(
+        &self,
+        headers: &HeaderMap,
+        caller: &Caller,
+        id: Option<&Id>,
+    ) -> Result<Arc<Client>, Missing> {
+        let refuse = |status, message| Missing::Other(invalid(status, message, id));
         let mut named = headers.get_all(SESSION).iter();
-        let id = match (named.next(), named.next()) {
+        let session = match (named.next(), named.next()) {
             (None, _) => return Err(Missing::Header),
-            (Some(id), None) => id.to_str().unwrap_or_default(),
+            (Some(session), None) => session.to_str().unwrap_or_default(),
             (Some(_), Some(_)) => {
                 let message = "Invalid request: `Mcp-Session-Id` must be sent once";
-                return Err(Missing::Other(invalid(StatusCode::BAD_REQUEST, message, None)));
+                return Err(refuse(StatusCode::BAD_REQUEST, message));
             }
         };
-        if !names_served_version(headers) {
-            let message = "Invalid request: `MCP-Protocol-Version` must be the version that was agreed on";
-            return Err(Missing::Other(invalid(StatusCode::BAD_REQUEST, message, None)));
-        }
-        let principal = caller.principal(&self.endpoint).await.map_err(Missing::Other)?;
+        let Ok(version) = named_version(headers) else {
+            return Err(refuse(StatusCode::BAD_REQUEST, WRONG_VERSION));
+        };
+        let principal = caller.principal(&self.endpoint, id).await.map_err(Missing::Other)?;
         // Somebody else's session looks like none, so that ids cannot be tried.
-        let client = self.registry.find(id).filter(|client| client.belongs_to(&principal));
-        client.ok_or_else(|| {
+        let Some(client) = self.registry.find(session, &principal) else {
             let message = "Invalid request: this session has ended; send `initialize` again";
-            Missing::Other(invalid(StatusCode::NOT_FOUND, message, None))
-        })
+            return Err(refuse(StatusCode::NOT_FOUND, message));
+        };
+        if version.is_some_and(|version| version != client.session().revision()) {
+            return Err(refuse(StatusCode::BAD_REQUEST, WRONG_VERSION));
+        }
+        Ok(client)
     }
 
     async fn take_batch(&self, client: Arc<Client>, caller: Caller, text: Vec<u8>) -> Response<Body> {
@@ -212,7 +244,7 @@ impl Sessions {
             let message = "Invalid request: JSON-RPC batches are not accepted; send each message on its own";
             return invalid(StatusCode::BAD_REQUEST, message, None);
         }
-        let members = match split_batch(text, &self.limits) {
+        let members = match split_batch(text, &self.limits, &self.message) {
             Ok(members) => members,
             Err(text) => return json_response(StatusCode::BAD_REQUEST, text),
         };
@@ -246,6 +278,9 @@ impl Client {
     }
 }
 
+/// The version header does not name one revision that has sessions here.
+struct Unserved;
+
 /// Why there is no session.
 enum Missing {
     /// The header was not sent.
@@ -254,37 +289,21 @@ enum Missing {
     Other(Refused),
 }
 
-/// "If the server receives a request with an invalid or unsupported MCP-Protocol-Version, it MUST respond
-/// with 400 Bad Request"; without the header the session says which revision is spoken:
+/// The revision that the version header names; nothing without the header, because then the session says
+/// which revision is spoken. "If the server receives a request with an invalid or unsupported
+/// MCP-Protocol-Version, it MUST respond with 400 Bad Request":
 /// <https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#protocol-version-header>
-fn names_served_version(headers: &HeaderMap) -> bool {
-    headers.get_all(VERSION).iter().all(|version| {
-        let revision = version.to_str().ok().and_then(|name| Revision::of_name(name.trim_ascii()));
-        revision.is_some_and(|revision| revision >= FLOOR && !revision.is_modern())
-    })
-}
-
-/// "The client MUST include an `Accept` header, listing both `application/json` and `text/event-stream`": what
-/// a request becomes is known only while it runs. Without the header everything is accepted.
-fn accepts(headers: &HeaderMap, kinds: &[&str]) -> bool {
-    let mut listed = headers
-        .get_all(ACCEPT)
-        .iter()
-        .filter_map(|value| value.to_str().ok())
-        .flat_map(|value| value.split(','))
-        .map(|range| range.split(';').next().unwrap_or_default().trim())
-        .peekable();
-    if listed.peek().is_none() {
-        return true;
-    }
-    let listed: Vec<&str> = listed.collect();
-    kinds.iter().all(|kind| {
-        listed.iter().any(|range| {
-            *range == "*/*"
-                || range.eq_ignore_ascii_case(kind)
-                || range.strip_suffix('*').is_some_and(|start| kind.starts_with(start))
-        })
-    })
+fn named_version(headers: &HeaderMap) -> Result<Option<Revision>, Unserved> {
+    let mut named = headers.get_all(VERSION).iter();
+    let version = match (named.next(), named.next()) {
+        (None, _) => return Ok(None),
+        (Some(version), None) => version.to_str().map_err(|_no_text| Unserved)?,
+        (Some(_), Some(_)) => return Err(Unserved),
+    };
+    Revision::of_name(version.trim_ascii())
+        .filter(|revision| *revision >= FLOOR && !revision.is_modern())
+        .map(Some)
+        .ok_or(Unserved)
 }
 
 /// The refusal of something that needs a session and names none.

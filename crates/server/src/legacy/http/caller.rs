@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use callgate_core::port::{Credentials, Transport};
 use callgate_core::principal::Principal;
+use callgate_protocol::Id;
 use http::header::AUTHORIZATION;
 use http::{HeaderMap, Response, StatusCode};
 
@@ -36,11 +37,15 @@ impl Caller {
         From { credentials, headers: None }
     }
 
-    /// The principal, or the response that refuses the caller.
-    pub(super) async fn principal(&self, endpoint: &Endpoint) -> Result<Arc<Principal>, Response<Body>> {
+    /// The principal, or the response that refuses the caller's request.
+    pub(super) async fn principal(
+        &self,
+        endpoint: &Endpoint,
+        id: Option<&Id>,
+    ) -> Result<Arc<Principal>, Response<Body>> {
         let published = endpoint.published();
         Endpoint::authenticate(&published, self.from().credentials).await.map_err(|refusal| {
-            let answered = respond::to_error(None, &refusal);
+            let answered = respond::to_error(id, &refusal);
             let status = StatusCode::from_u16(answered.status).unwrap_or(StatusCode::UNAUTHORIZED);
             json_response(status, answered.into_text())
         })

@@ -5,8 +5,9 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use callgate_core::principal::Principal;
 use callgate_protocol::Id;
@@ -26,7 +27,10 @@ pub(super) struct Client {
     tenant: Option<Box<str>>,
     streams: Mutex<Streams>,
     flights: Mutex<Flights>,
+    /// When the client was last there; `initialize` counts.
     last_used: Mutex<Instant>,
+    /// True once the client has come back after `initialize`.
+    used: AtomicBool,
     readers: AtomicUsize,
     closed: CancellationToken,
 }
@@ -65,6 +69,7 @@ impl Client {
             tenant: owner.tenant.clone(),
             flights: Mutex::default(),
             last_used: Mutex::new(Instant::now()),
+            used: AtomicBool::new(false),
             readers: AtomicUsize::new(0),
             closed: CancellationToken::new(),
         }
@@ -95,13 +100,32 @@ impl Client {
     /// Notes that the client is there.
     pub(super) fn touch(&self) {
         *lock(&self.last_used) = Instant::now();
+        self.used.store(true, Ordering::Relaxed);
     }
 
-    /// True when nothing has happened since `idle` ago and nothing is going on.
-    pub(super) fn is_idle(&self, now: Instant, idle: std::time::Duration) -> bool {
-        self.readers.load(Ordering::Relaxed) == 0
-            && lock(&self.flights).running.is_empty()
-            && now.saturating_duration_since(*lock(&self.last_used)) >= idle
+    /// True when the client has come back after `initialize`.
+    pub(super) fn is_used(&self) -> bool {
+        self.used.load(Ordering::Relaxed)
+    }
+
+    /// When the client was last there.
+    pub(super) fn last_used(&self) -> Instant {
+        *lock(&self.last_used)
+    }
+
+    /// How long the session stays if nothing happens; nothing while something is going on.
+    pub(super) fn remaining(&self, now: Instant) -> Option<Duration> {
+        if self.readers.load(Ordering::Relaxed) > 0 || !lock(&self.flights).running.is_empty() {
+            return None;
+        }
+        let limits = self.session.limits();
+        let stays = if self.is_used() { limits.idle } else { limits.unused.min(limits.idle) };
+        Some(stays.saturating_sub(now.saturating_duration_since(self.last_used())))
+    }
+
+    /// True when the session has stayed for as long as it may, and nothing is going on.
+    pub(super) fn is_idle(&self, now: Instant) -> bool {
+        self.remaining(now) == Some(Duration::ZERO)
     }
 
     /// Counts somebody who reads a stream.

@@ -203,7 +203,8 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Connection<R, W> {
     }
 
     fn accept_batch(&mut self, session: &Arc<Session>, line: Vec<u8>, context: &mut Context<'_>) {
-        let members = match legacy::split_batch(line, session.limits()) {
+        let limits = Limits::DEFAULT.with_bytes(self.limits.line_bytes);
+        let members = match legacy::split_batch(line, session.limits(), &limits) {
             Ok(members) => members,
             Err(text) => return push_line(&mut self.unwritten, &text),
         };

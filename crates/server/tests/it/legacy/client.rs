@@ -170,7 +170,8 @@ impl Http {
         session
     }
 
-    fn headers(&self) -> HeaderMap {
+    /// The headers of a client that has a session.
+    pub(super) fn headers(&self) -> HeaderMap {
         let mut headers = HeaderMap::new();
         if let Some(session) = &self.session {
             headers.insert("mcp-session-id", HeaderValue::from_str(session).unwrap());

@@ -70,13 +70,40 @@ async fn a_batch_is_taken_where_the_revision_has_batches_and_answered_together()
     judge_batch(&answer);
     // Nothing to answer.
     http.accept(r#"[{"jsonrpc":"2.0","method":"notifications/initialized"}]"#).await;
-    for (batch, code) in [("[]", -32600), ("[1", -32700), ("[1]", -32600)] {
+    for (batch, code) in [
+        ("[]", -32600),
+        ("[1", -32700),
+        ("[1]", -32600),
+        (r#"[{"jsonrpc":"2.0","id":1,"method":"ping","id":2}]"#, -32600),
+    ] {
         let (_, answer) = http.ask(batch).await;
         assert!(answer.contains(&code.to_string()), "{batch}: {answer}");
     }
     let too_many = format!("[{}]", vec![r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#; 65].join(","));
     let (status, answer) = http.ask(&too_many).await;
     assert_eq!((status, code_of(&answer)), (400, Some(-32600)), "{answer}");
+}
+
+#[tokio::test]
+async fn a_batch_that_is_json_and_no_message_is_an_invalid_request_over_either_transport() {
+    let twice = r#"[{"jsonrpc":"2.0","id":1,"method":"ping","id":2}]"#;
+    let mut stdio = Server::start();
+    stdio.ask(&legacy(0, "initialize", &hello("2025-03-26", "{}")));
+    let answer = receive_array(&mut stdio, twice);
+    assert_eq!(code_of(&answer), Some(-32600), "{answer}");
+    let mut options = callgate_server::HttpOptions::default();
+    options.limits.message = options.limits.message.with_depth(6);
+    let http = Http::open("2025-03-26", options).await;
+    // The bounds of a message are those that the endpoint was given.
+    let deep = |levels: usize| {
+        let params = format!("{}1{}", r#"{"x":"#.repeat(levels), "}".repeat(levels));
+        format!(r#"[{{"jsonrpc":"2.0","id":1,"method":"ping","params":{params}}}]"#)
+    };
+    assert_eq!(http.ask(&deep(3)).await.0, 200);
+    for batch in [twice, &deep(8)] {
+        let (status, answer) = http.ask(batch).await;
+        assert_eq!((status, code_of(&answer)), (400, Some(-32600)), "{answer}");
+    }
 }
 
 #[tokio::test]

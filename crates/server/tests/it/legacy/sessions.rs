@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use callgate_server::{HttpOptions, LegacyLimits};
-use reqwest::header::{HeaderMap, HeaderValue};
+use reqwest::header::HeaderValue;
 
 use super::client::{Http, hello};
-use crate::stdio::child::{code_of, legacy, parse};
+use crate::stdio::child::{code_of, id_of, legacy, parse};
 
 const PING: &str = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
 
@@ -68,19 +68,64 @@ async fn a_request_without_a_session_or_with_a_wrong_one_is_refused() {
 }
 
 #[tokio::test]
-async fn the_version_header_must_name_a_revision_that_is_served() {
+async fn the_version_header_must_name_the_revision_of_the_session_once() {
     let http = Http::open("2025-06-18", HttpOptions::default()).await;
-    let with = |version: &'static str| {
-        let mut headers = HeaderMap::new();
-        headers.insert("mcp-session-id", HeaderValue::from_str(http.session.as_ref().unwrap()).unwrap());
-        headers.insert("mcp-protocol-version", HeaderValue::from_static(version));
+    let with = |versions: &'static [&'static str]| {
+        let mut headers = http.headers();
+        for version in versions {
+            headers.append("mcp-protocol-version", HeaderValue::from_static(version));
+        }
         http.post_with(PING, headers)
     };
-    for (version, status) in [("2025-06-18", 200), ("2025-11-25", 200), ("2024-11-05", 400), ("x", 400)] {
-        assert_eq!(with(version).await.status().as_u16(), status, "{version}");
-    }
     // Without the header the session says which revision is spoken.
-    assert_eq!(http.ask(PING).await.0, 200);
+    for versions in [&[][..], &["2025-06-18"], &[" 2025-06-18 "]] {
+        assert_eq!(with(versions).await.status().as_u16(), 200, "{versions:?}");
+    }
+    let wrong: [&[&str]; 6] = [
+        &["2025-11-25"],
+        &["2025-03-26"],
+        &["2024-11-05"],
+        &["x"],
+        &["2025-06-18", "2025-06-18"],
+        &["2025-06-18", "2025-11-25"],
+    ];
+    for versions in wrong {
+        let response = with(versions).await;
+        assert_eq!(response.status().as_u16(), 400, "{versions:?}");
+        let answer = response.text().await.unwrap();
+        assert_eq!(code_of(&answer), Some(-32600), "{answer}");
+    }
+}
+
+/// Requirements: BASE-12.
+#[tokio::test]
+async fn a_refused_request_hears_its_id() {
+    let http = Http::open("2025-11-25", HttpOptions::default()).await;
+    let held = http.headers();
+    let unknown = HeaderValue::from_static("00000000000000000000000000000000");
+    let with = |name: &'static str, value: HeaderValue| {
+        let mut headers = held.clone();
+        headers.append(name, value);
+        headers
+    };
+    let mut ended = held.clone();
+    ended.insert("mcp-session-id", unknown.clone());
+    for (headers, status) in [
+        (ended, 404),
+        (with("mcp-protocol-version", HeaderValue::from_static("2025-06-18")), 400),
+        (with("mcp-protocol-version", HeaderValue::from_static("x")), 400),
+        (with("mcp-session-id", unknown), 400),
+        (with("accept", HeaderValue::from_static("application/json")), 406),
+    ] {
+        let response = http.post_with(&legacy(77, "ping", "{}"), headers).await;
+        assert_eq!(response.status().as_u16(), status);
+        let answer = response.text().await.unwrap();
+        assert_eq!((id_of(&answer).as_str(), code_of(&answer)), ("77", Some(-32600)), "{answer}");
+    }
+    let notification = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+    let headers = with("mcp-protocol-version", HeaderValue::from_static("x"));
+    let answer = http.post_with(notification, headers).await.text().await.unwrap();
+    assert!(parse(&answer).root().get("id").is_none(), "{answer}");
 }
 
 #[tokio::test]
@@ -88,11 +133,14 @@ async fn sessions_are_bounded_in_number_and_ended_ones_make_room() {
     let mut http = Http::start(options(|limits| limits.sessions = 3)).await;
     for _ in 0..3 {
         http.initialize("2025-11-25").await;
+        assert_eq!(http.ask(PING).await.0, 200);
     }
     let held = http.session.take();
     let response = http.post(&legacy(9, "initialize", &hello("2025-11-25", "{}"))).await;
     assert_eq!(response.status().as_u16(), 503);
-    assert!(response.headers().contains_key("retry-after"));
+    let wait: u64 = response.headers()["retry-after"].to_str().unwrap().parse().unwrap();
+    // As long as the first session may still be idle, less what the test has taken.
+    assert!((1..=1800).contains(&wait) && wait > 1700, "{wait}");
     assert!(!response.headers().contains_key("mcp-session-id"));
     let answer = response.text().await.unwrap();
     assert_eq!(code_of(&answer), Some(-32603), "{answer}");
@@ -102,6 +150,23 @@ async fn sessions_are_bounded_in_number_and_ended_ones_make_room() {
     assert_eq!(http.ask(PING).await.0, 200);
     assert_eq!(http.delete().await, 204);
     http.initialize("2025-11-25").await;
+}
+
+#[tokio::test]
+async fn whoever_only_sends_initialize_keeps_nobody_out() {
+    let mut http = Http::start(options(|limits| limits.sessions = 3)).await;
+    http.initialize("2025-11-25").await;
+    assert_eq!(http.ask(PING).await.0, 200);
+    let used = http.session.clone();
+    let first = http.initialize("2025-11-25").await;
+    for _ in 0..10 {
+        http.initialize("2025-11-25").await;
+    }
+    assert_eq!(http.ask(PING).await.0, 200);
+    for (session, status) in [(used, 200), (Some(first), 404)] {
+        http.session = session;
+        assert_eq!(http.ask(PING).await.0, status);
+    }
 }
 
 #[tokio::test]
@@ -160,8 +225,14 @@ async fn a_client_must_accept_both_forms_of_an_answer() {
         ("text/event-stream;q=0.5, application/json", 200),
         ("*/*", 200),
         ("application/*, text/*", 200),
+        ("text/*;q=0.5, */*;q=0.1, application/*;q=1.0", 200),
+        ("*/*;q=0, application/json, text/event-stream", 200),
         ("application/json", 406),
         ("text/event-stream", 406),
+        ("*/*;q=0", 406),
+        ("application/json, text/event-stream;q=0", 406),
+        ("application/json; q=0.000, text/event-stream", 406),
+        ("*/*, text/event-stream;q=0", 406),
     ] {
         assert_eq!(http.ask_accepting(accept, PING).await, status, "{accept}");
     }
