@@ -208,3 +208,17 @@ fn refusal(error: QueryError) -> Refusal {
     };
     refusal.with_detail(detail)
 }
+
+#[cfg(test)]
+mod tests {
+    use callgate_core::port::QueryError;
+    use callgate_core::refusal::{Code, Retry};
+
+    #[test]
+    fn a_source_whose_connections_are_all_in_use_is_called_again_later() {
+        let refusal = super::refusal(QueryError::Busy);
+        assert_eq!(refusal.code(), Code::Busy);
+        assert!(matches!(refusal.code().retry(), Retry::After(_)), "{:?}", refusal.code().retry());
+        assert!(refusal.public().contains("in use"), "{}", refusal.public());
+    }
+}
