@@ -1,7 +1,7 @@
 //! The gate itself: one straight line that every tool call takes, whoever wrote the tool.
 //!
 //! Each step consumes the evidence of the step before and leaves its own, so a step that is left out,
-//! forged or used twice does not compile. [`Pipeline::call`] is the only caller of the steps. There
+//! forged or used twice does not compile. [`Pipeline`] is the only caller of the steps. There
 //! are no hooks: whatever must happen to a call is a line here.
 
 use std::fmt;
@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use crate::call::Call;
 use crate::outcome::Settled;
-use crate::port::{Audit, Clock, Entropy, Ledger};
+use crate::port::{Audit, Clock, Entropy, Ledger, RefusedCall};
 use crate::refusal::Refusal;
 use crate::snapshot::Snapshot;
 use crate::stage::admit::{Admission, admit};
@@ -54,6 +54,20 @@ impl Pipeline {
     /// A refusal of a step before anything was executed. What goes wrong later is part of the outcome,
     /// because it has a receipt.
     pub async fn call(&self, snapshot: &Snapshot, call: &Call<'_>) -> Result<Settled, Refusal> {
+        let settled = self.steps(snapshot, call).await;
+        if let Err(refusal) = &settled {
+            self.audit.refused(&RefusedCall {
+                requested: call.name,
+                transport: call.credentials.transport,
+                code: refusal.code(),
+                detail: refusal.detail(),
+            });
+        }
+        settled
+    }
+
+    /// The line itself.
+    async fn steps(&self, snapshot: &Snapshot, call: &Call<'_>) -> Result<Settled, Refusal> {
         let (clock, entropy) = (&*self.clock, &*self.entropy);
         let authenticated = authenticate(&*snapshot.authenticate, call).await?;
         let admitted = admit(&self.admission, authenticated)?;

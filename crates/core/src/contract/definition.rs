@@ -44,6 +44,9 @@ pub struct Definition {
     pub output_bytes: Option<usize>,
     /// Labels for policies; never shown to a client.
     pub labels: Vec<String>,
+    /// What carries the tool out, where that is text, such as a statement and the name of its source. It
+    /// is part of the digest, so that a changed tool voids cursors and approvals; never shown to a client.
+    pub implementation: Option<String>,
 }
 
 impl Definition {
@@ -62,6 +65,7 @@ impl Definition {
             timeout: None,
             output_bytes: None,
             labels: Vec::new(),
+            implementation: None,
         }
     }
 }
@@ -122,7 +126,7 @@ pub(super) fn compile(definition: &Definition, limits: &Limits) -> Result<Contra
     match (name, input) {
         (Some(name), Some(input)) if faults.is_empty() => {
             let rendered = render(definition, &input, output.as_ref());
-            let digest = digest(&rendered, definition.effect);
+            let digest = digest(&rendered, definition.effect, definition.implementation.as_deref());
             Ok(Contract {
                 input_prefix: input_prefix(&name),
                 name,
@@ -263,10 +267,14 @@ fn compact(text: &str) -> String {
     out
 }
 
-/// The digest of everything visible, and of the effect, which is not shown but decides.
-fn digest(rendered: &str, effect: Effect) -> ContractDigest {
+/// The digest of everything visible, and of what is not shown but decides: the effect, and what carries the
+/// tool out.
+fn digest(rendered: &str, effect: Effect, implementation: Option<&str>) -> ContractDigest {
     let mut builder = DigestBuilder::new("callgate/contract/1");
     builder.field("effect", effect.as_str());
+    if let Some(implementation) = implementation {
+        builder.field("implementation", implementation);
+    }
     let bounds = json::Limits::DEFAULT.with_bytes(64 << 20).with_depth(256).with_nodes(1 << 22);
     if let Ok(document) = Document::parse(rendered, &bounds) {
         builder.json("definition", document.root());

@@ -7,6 +7,7 @@
 mod description;
 mod input;
 mod output;
+mod text;
 mod words;
 
 use std::fmt;
@@ -90,12 +91,20 @@ pub fn lint(definition: &Definition, limits: &Limits) -> Vec<Finding> {
     let mut findings = Vec::new();
     description::judge_name(definition, &mut findings);
     description::judge(definition, &mut findings);
+    let texts = [("title", &definition.title), ("description", &definition.description)];
+    for (member, written) in texts {
+        text::judge(member, "", written.as_deref().unwrap_or_default(), &mut findings);
+    }
     let bounds = limits.message;
     if let Ok(schema) = Document::parse(definition.input_schema.as_str(), &bounds) {
         input::judge(schema.root(), limits, &mut findings);
+        text::judge_schema("inputSchema", schema.root(), &mut findings);
     }
     match definition.output_schema.as_deref().map(|text| Document::parse(text, &bounds)) {
-        Some(Ok(schema)) => output::judge(schema.root(), &mut findings),
+        Some(Ok(schema)) => {
+            output::judge(schema.root(), &mut findings);
+            text::judge_schema("outputSchema", schema.root(), &mut findings);
+        }
         Some(Err(_)) => {}
         None => findings.push(Finding::new(
             Severity::Warning,
@@ -121,12 +130,8 @@ pub const RULES: &[(&str, Severity, &str)] = &[
         "the description is a tutorial and costs tokens with every request",
     ),
     ("description-instruction", Severity::Warning, "the description gives orders to the model"),
-    (
-        "description-credential",
-        Severity::Error,
-        "the description holds something that looks like a credential",
-    ),
-    ("description-hidden-text", Severity::Error, "the description holds characters that people cannot see"),
+    ("text-credential", Severity::Error, "a text that reaches a model holds something like a credential"),
+    ("text-hidden", Severity::Error, "a text that reaches a model holds characters that people cannot see"),
     ("input-identity", Severity::Error, "an argument claims what must come from the principal or the policy"),
     ("input-credential", Severity::Error, "an argument asks the model for a credential"),
     ("input-open", Severity::Warning, "the input accepts members that it does not declare"),

@@ -62,6 +62,8 @@ async fn a_hidden_tool_and_an_unknown_one_give_the_same_answer() {
     let unknown = gate.call("nothing", "{}").await.unwrap_err();
     assert_eq!((hidden.code(), hidden.public()), (unknown.code(), unknown.public()));
     assert_eq!(hidden.code().as_str(), "unknown_tool");
+    let refused = [recorded("secret", "unknown_tool"), recorded("nothing", "unknown_tool")].concat();
+    assert_eq!(gate.records.taken(), refused, "whoever probes for tools is on record");
 }
 
 /// Requirements: TOOL-26.

@@ -13,7 +13,7 @@ use callgate_core::pipeline::Pipeline;
 use callgate_core::policy::LocalPolicy;
 use callgate_core::port::{
     Answer, Audit, Clock, Credentials, Execute, Execution, LocalIdentity, NoApprovals, NoLedger, Policy,
-    Record, SilentPeer, SystemEntropy, Timestamp, Transport,
+    Record, RefusedCall, SilentPeer, SystemEntropy, Timestamp, Transport,
 };
 use callgate_core::principal::Principal;
 use callgate_core::refusal::Refusal;
@@ -45,6 +45,10 @@ impl Audit for Records {
     fn record(&self, record: &Record<'_>) {
         let outcome = record.code.map_or("answered", |code| code.as_str());
         self.0.lock().unwrap().push((record.tool.to_owned(), outcome.to_owned()));
+    }
+
+    fn refused(&self, refused: &RefusedCall<'_>) {
+        self.0.lock().unwrap().push((refused.requested.to_owned(), refused.code.as_str().to_owned()));
     }
 }
 

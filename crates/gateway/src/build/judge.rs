@@ -17,8 +17,8 @@ use super::contract::{Origins, compile};
 use super::sources::{Ready, unreachable};
 use super::{Opened, columns, output_bytes, shapes};
 use crate::config::{
-    Config, Direction, Effect, Finding, Limits, Located, ObjectSchema, Severity, Shape, Tool, listed, meant,
-    read_file,
+    Config, Direction, Effect, Finding, Limits, Located, ObjectSchema, Severity, Shape, Source, Tool, listed,
+    meant, read_file,
 };
 use crate::files::FileState;
 use crate::sql_tool::{Plan, Seals, SqlTool};
@@ -304,7 +304,22 @@ impl Judge<'_> {
         definition.output_bytes = Some(output_bytes(max_bytes));
         let labels = tool.labels.iter().flat_map(|labels| labels.iter());
         definition.labels = labels.map(|label| label.to_string()).collect();
+        definition.implementation = Some(self.implementation(tool));
         definition
+    }
+
+    /// What carries the tool out: a cursor goes on with one question to one store in one order, and a
+    /// receipt names all three.
+    fn implementation(&self, tool: &Tool) -> String {
+        let text = |text: &Option<Located<String>>| text.as_ref().map(|text| text.as_str().to_owned());
+        let source = tool.source.as_ref().map(|name| {
+            let place = self.config.source(name.as_str()).map(Source::place_of_data).unwrap_or_default();
+            (name.as_str().to_owned(), place)
+        });
+        let key = tool.page.iter().flat_map(|page| &page.key);
+        let key: Vec<_> = key.map(|key| (key.column.as_str().to_owned(), key.direction)).collect();
+        // The debug form of texts quotes and escapes them, so that no two implementations share one.
+        format!("{:?} {source:?} {key:?}", text(&tool.sql))
     }
 
     fn key(

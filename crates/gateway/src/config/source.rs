@@ -109,6 +109,19 @@ impl Source {
         flag.as_ref().is_some_and(|flag| **flag)
     }
 
+    /// Where the data is, as the file says it: two sources with the same answer read the same store.
+    pub(crate) fn place_of_data(&self) -> String {
+        match self {
+            Self::Sqlite(source) => source.path.as_ref().map(|path| format!("sqlite:{}", path.as_str())),
+            Self::Postgres(source) => source.url.as_ref().map(|url| match &**url {
+                ConnectionUrl::Env(name) => format!("postgres:env:{name}"),
+                ConnectionUrl::File(path) => format!("postgres:file:{path}"),
+                ConnectionUrl::Plain(url) => format!("postgres:{url}"),
+            }),
+        }
+        .unwrap_or_default()
+    }
+
     pub(super) fn read(mut table: Table<'_, '_>) -> Option<Self> {
         if table.value("kind").is_none() {
             table.missing("kind", "\"sqlite\"");

@@ -22,7 +22,7 @@ fn a_definition_is_rendered_in_one_line_with_derived_annotations() {
 }
 
 #[test]
-fn the_digest_follows_everything_visible_and_nothing_else() {
+fn the_digest_follows_everything_that_is_seen_or_decides() {
     let digest = |definition: &Definition| Contract::new(definition, &Limits::default()).unwrap().digest();
     let base = digest(&definition());
     let mut spaced = definition();
@@ -38,6 +38,9 @@ fn the_digest_follows_everything_visible_and_nothing_else() {
     let mut effect = definition();
     effect.effect = Effect::Preview;
     assert_ne!(digest(&effect), base, "the effect counts even where annotations are equal");
+    let mut implemented = definition();
+    implemented.implementation = Some("select 1".into());
+    assert_ne!(digest(&implemented), base, "what carries the tool out counts, though nobody sees it");
 }
 
 #[test]

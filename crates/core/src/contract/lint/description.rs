@@ -4,7 +4,6 @@ use super::words::{is_vague, promised_change, words};
 use super::{Finding, Severity};
 use crate::contract::definition::Definition;
 use crate::contract::effect::Effect;
-use crate::stage::check::hidden::has_hidden_text;
 
 /// Shorter descriptions cannot say what, when and when not.
 const SHORT: usize = 40;
@@ -119,22 +118,9 @@ pub(super) fn judge(definition: &Definition, findings: &mut Vec<Finding>) {
             "describe the tool; leave policy to the gate",
         );
     }
-    if text.split_whitespace().any(looks_like_credential) {
-        let message = "it holds something that looks like a credential".into();
-        report(Severity::Error, "description-credential", message, "remove it and revoke the credential");
-    }
-    if has_hidden_text(text) {
-        let message = "it holds characters that people cannot see".into();
-        report(
-            Severity::Error,
-            "description-hidden-text",
-            message,
-            "remove bidirectional, tag and control characters",
-        );
-    }
 }
 
-fn looks_like_credential(word: &str) -> bool {
+pub(super) fn looks_like_credential(word: &str) -> bool {
     let word = word.trim_matches(|character: char| "\"'`()[]<>,;".contains(character));
     CREDENTIAL_STARTS.iter().any(|start| {
         word.strip_prefix(start).is_some_and(|rest| {
