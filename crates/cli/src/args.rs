@@ -7,16 +7,22 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 /// A runtime for MCP tools in which every call passes one gate.
 ///
-/// Exit codes: 0 done; 1 the configuration has errors; 2 wrong usage; 3 a file cannot be read or
-/// written; 4 the server cannot start or stopped with an error; 5 the demonstration failed.
+/// Exit codes: 0 done; 1 the configuration cannot be read or has errors; 2 wrong usage; 3 a file cannot
+/// be written; 4 the server cannot start or stopped with an error; 5 the demonstration failed.
 #[derive(Debug, Parser)]
 #[command(name = "callgate", version, propagate_version = true)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) command: Command,
     /// What to log on standard error: error, warn, info, debug, trace, or directives such as
-    /// `callgate_server=debug`.
-    #[arg(long, global = true, default_value = "warn", env = "CALLGATE_LOG", value_name = "LEVEL")]
+    /// `callgate_server=debug`. The record of each call is `callgate::audit=info`.
+    #[arg(
+        long,
+        global = true,
+        default_value = "warn,callgate::audit=info",
+        env = "CALLGATE_LOG",
+        value_name = "LEVEL"
+    )]
     pub(crate) log: String,
 }
 

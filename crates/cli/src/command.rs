@@ -9,3 +9,4 @@ pub(crate) mod serve;
 mod client;
 mod files;
 mod pretty;
+mod shell;

@@ -13,7 +13,7 @@ pub(crate) enum Failure {
     Configuration,
     /// The server could not start or stopped with an error.
     Serve(String),
-    /// A file or directory could not be read or written.
+    /// A file or directory could not be written.
     File { path: PathBuf, problem: String, remedy: &'static str },
     /// The call of the demonstration was not answered as it should be.
     Demo(String),

@@ -2,12 +2,13 @@
 //!
 //! Standard output belongs to results, and to MCP messages alone when stdio is served; everything else
 //! goes to standard error.
-#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command line talks to people")]
 
 mod args;
 mod command;
 mod exit;
+mod print;
 
+use std::io::IsTerminal as _;
 use std::process::ExitCode;
 
 use clap::Parser as _;
@@ -15,17 +16,18 @@ use tracing_subscriber::EnvFilter;
 
 use args::{Arguments, Command};
 use exit::Failure;
+use print::warn_line;
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
     if let Err(problem) = start_log(&arguments.log) {
-        eprintln!("error: {problem}");
+        warn_line!("error: {problem}");
         return ExitCode::from(2);
     }
     match run(arguments.command) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            eprintln!("error: {failure}");
+            warn_line!("error: {failure}");
             failure.code()
         }
     }
@@ -49,6 +51,12 @@ fn start_log(level: &str) -> Result<(), String> {
     let filter = EnvFilter::try_new(level).map_err(|error| {
         format!("--log {level}: {error}; use error, warn, info, debug, trace or target=level")
     })?;
-    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        // A log that nobody reads is no reason to fail a call.
+        .log_internal_errors(false)
+        .with_ansi(std::io::stderr().is_terminal())
+        .with_writer(std::io::stderr)
+        .init();
     Ok(())
 }

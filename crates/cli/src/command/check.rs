@@ -6,19 +6,22 @@ use miette::GraphicalReportHandler;
 
 use crate::args::Check;
 use crate::exit::Failure;
+use crate::print::say;
 
 pub(crate) fn run(check: &Check) -> Result<(), Failure> {
     let report = callgate_gateway::check(&check.config);
     if check.json {
         for finding in report.findings() {
-            println!("{}", json_line(finding));
+            say!("{}", json_line(finding));
         }
     } else {
         show(&report);
         let count =
             |severity| report.findings().iter().filter(|finding| finding.severity == severity).count();
         let (errors, warnings) = (count(Severity::Error), count(Severity::Warning));
-        println!("{}: {errors} errors, {warnings} warnings", check.config.display());
+        let plural = |count| if count == 1 { "" } else { "s" };
+        let config = check.config.display();
+        say!("{config}: {errors} error{}, {warnings} warning{}", plural(errors), plural(warnings));
     }
     let refused = report.has_errors() || (check.strict && !report.findings().is_empty());
     if refused { Err(Failure::Configuration) } else { Ok(()) }
@@ -31,8 +34,8 @@ pub(crate) fn show(report: &Report) {
         let mut text = String::new();
         // Rendering into a string fails only where a source cannot be read, and then the plain form is shown.
         match handler.render_report(&mut text, finding) {
-            Ok(()) => println!("{text}"),
-            Err(_) => println!("{finding}\n  help: {}\n", finding.remedy),
+            Ok(()) => say!("{text}"),
+            Err(_) => say!("{finding}\n  help: {}\n", finding.remedy),
         }
     }
 }

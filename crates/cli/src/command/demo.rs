@@ -12,8 +12,10 @@ use super::client::{self, Exchange};
 use super::files::{self, Existing};
 use super::pretty::pretty;
 use super::serve;
+use super::shell::word;
 use crate::args::Demo;
 use crate::exit::Failure;
+use crate::print::say;
 
 /// What is asked: small enough to be read whole, and with a number that a double cannot hold.
 const TOOL: &str = "receivables_summary";
@@ -21,9 +23,9 @@ const ARGUMENTS: &str = r#"{"due_until":"2026-06-30"}"#;
 
 pub(crate) fn run(demo: &Demo) -> Result<(), Failure> {
     let example = files::write(&demo.directory, Existing::Keep)?;
-    println!("The example is in {}", demo.directory.display());
-    println!("  {}   three tenants, 3,600 invoices", example.database.display());
-    println!("  {}   three tools on it", example.configuration.display());
+    say!("The example is in {}", demo.directory.display());
+    say!("  {}   three tenants, 3,600 invoices", example.database.display());
+    say!("  {}   three tools on it", example.configuration.display());
     let runtime = serve::runtime()?;
     let _guard = runtime.enter();
     let (server, _reloader) = serve::open(&example.configuration)?;
@@ -37,7 +39,7 @@ pub(crate) fn run(demo: &Demo) -> Result<(), Failure> {
             .await
             .map_err(|error| failed(&error))?;
         let address = server.local_addr().map_err(|error| failed(&error))?;
-        println!("\nServed at http://{address}/mcp\n");
+        say!("\nServed at http://{address}/mcp\n");
         let serving = server.run();
         let client = async {
             let result = show_call(address).await;
@@ -56,12 +58,12 @@ async fn show_call(address: SocketAddr) -> Result<(), Failure> {
     let exchange = client::tool_call(TOOL, ARGUMENTS);
     show_request(address, &exchange);
     let (status, body) = client::send(address, "/mcp", &exchange).await.map_err(Failure::Demo)?;
-    println!("The answer (HTTP {status}):\n\n{}\n", pretty(&body));
+    say!("The answer (HTTP {status}):\n\n{}\n", pretty(&body));
     let answered = Document::parse(body, &Limits::DEFAULT).is_ok_and(|document| {
         document.root().path(["result", "structuredContent", "rows"]).is_some_and(|rows| !rows.is_empty())
     });
     if status == 200 && answered {
-        println!(
+        say!(
             "The call passed the gate: its arguments and its result fit the contract, and the receipt names both by digest.\n"
         );
         Ok(())
@@ -73,12 +75,12 @@ async fn show_call(address: SocketAddr) -> Result<(), Failure> {
 }
 
 fn show_request(address: SocketAddr, exchange: &Exchange) {
-    println!("The call, as a client of MCP 2026-07-28 sends it:\n");
-    println!("POST /mcp HTTP/1.1\nhost: {address}");
+    say!("The call, as a client of MCP 2026-07-28 sends it:\n");
+    say!("POST /mcp HTTP/1.1\nhost: {address}");
     for (name, value) in &exchange.headers {
-        println!("{name}: {value}");
+        say!("{name}: {value}");
     }
-    println!("\n{}\n", pretty(&exchange.body));
+    say!("\n{}\n", pretty(&exchange.body));
 }
 
 fn show_clients(configuration: &Path, address: SocketAddr, keep: bool) {
@@ -90,13 +92,14 @@ fn show_clients(configuration: &Path, address: SocketAddr, keep: bool) {
     entry.push_str(", \"args\": [\"serve\", \"--config\", ");
     push_string(&mut entry, &configuration.display().to_string());
     entry.push_str("] } } }");
-    println!("To use it from a client that starts servers, paste:\n\n{entry}\n");
+    say!("To use it from a client that starts servers, paste:\n\n{entry}\n");
     if keep {
-        println!("A client that connects can use http://{address}/mcp until you press Ctrl-C.");
+        say!("A client that connects can use http://{address}/mcp until you press Ctrl-C.");
     } else {
-        println!(
-            "To serve it over HTTP:\n\n{program} serve --config {} --listen 127.0.0.1:8300",
-            configuration.display()
+        say!(
+            "To serve it over HTTP:\n\n{} serve --config {} --listen 127.0.0.1:8300",
+            word(Path::new(&program)),
+            word(&configuration)
         );
     }
 }

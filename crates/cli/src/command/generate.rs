@@ -11,10 +11,10 @@ use crate::args::{Arguments, Part};
 
 pub(crate) fn run(part: Part) {
     match part {
-        Part::ConfigSchema => print!("{}", callgate_gateway::config::json_schema()),
-        Part::Refusals => print!("{}", callgate_server::refusals_manual()),
-        Part::Lint => print!("{}", lint()),
-        Part::Cli => print!("{}", reference()),
+        Part::ConfigSchema => crate::print::out(format_args!("{}", callgate_gateway::config::json_schema())),
+        Part::Refusals => crate::print::out(format_args!("{}", callgate_server::refusals_manual())),
+        Part::Lint => crate::print::out(format_args!("{}", lint())),
+        Part::Cli => crate::print::out(format_args!("{}", reference())),
     }
 }
 
@@ -34,7 +34,7 @@ fn lint() -> String {
 fn reference() -> String {
     let mut command = Arguments::command().term_width(100);
     let mut out = String::from(
-        "# Command line\n\nExit codes: 0 done; 1 the configuration has errors; 2 wrong usage; 3 a file cannot be read or written;\n4 the server cannot start or stopped with an error; 5 the demonstration failed.\n",
+        "# Command line\n\nExit codes: 0 done; 1 the configuration cannot be read or has errors; 2 wrong usage; 3 a file cannot be written;\n4 the server cannot start or stopped with an error; 5 the demonstration failed.\n",
     );
     let mut section = |name: &str, help: String| {
         let trimmed: Vec<_> = help.lines().map(str::trim_end).collect();

@@ -9,6 +9,7 @@ use tokio::runtime::Runtime;
 use super::check;
 use crate::args::Serve;
 use crate::exit::Failure;
+use crate::print::warn_line;
 
 pub(crate) fn run(serve: &Serve) -> Result<(), Failure> {
     let runtime = runtime()?;
@@ -33,7 +34,7 @@ pub(crate) fn run(serve: &Serve) -> Result<(), Failure> {
                     .await
                     .map_err(|error| Failure::Serve(error.to_string()))?;
                 let address = server.local_addr().map_err(|error| Failure::Serve(error.to_string()))?;
-                eprintln!("listening on http://{address}{path}");
+                warn_line!("listening on http://{address}{path}");
                 server.run().await;
                 Ok(())
             }

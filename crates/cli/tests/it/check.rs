@@ -63,3 +63,18 @@ fn warnings_count_as_errors_only_when_asked() {
     assert_eq!(strict.status.code(), Some(1));
     assert!(stdout(&strict).contains("query"), "{}", stdout(&strict));
 }
+
+#[test]
+fn a_reader_that_goes_away_is_no_reason_to_panic() {
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::write(directory.path().join("callgate.toml"), BROKEN).unwrap();
+    let mut child = super::support::callgate(directory.path())
+        .arg("check")
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+}
