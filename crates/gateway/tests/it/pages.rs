@@ -131,6 +131,27 @@ async fn a_cursor_survives_a_reload_that_does_not_change_its_tool() {
 }
 
 #[tokio::test]
+async fn a_cursor_does_not_go_on_with_another_statement_or_order() {
+    let (files, served) = served().await;
+    let first = served.structured("other_list", "{}").await;
+    let arguments = format!(r#"{{"cursor":{}}}"#, first["nextCursor"]);
+    let other = LIST.find("[tool.other_list]").unwrap();
+    let (before, tool) = LIST.split_at(other);
+    for changed in [
+        tool.replace(":tenant", ":tenant and 1 = 1"),
+        tool.replace("invoice_reference desc", "invoice_reference asc"),
+    ] {
+        assert_ne!(changed, tool);
+        files.write("callgate.toml", &format!("{HEAD}{before}{changed}"));
+        served.reloader.as_ref().unwrap().reload().unwrap();
+        assert!(served.error("other_list", &arguments).await.contains("invalid_cursor"));
+    }
+    files.write("callgate.toml", &format!("{HEAD}{LIST}"));
+    served.reloader.as_ref().unwrap().reload().unwrap();
+    assert_eq!(served.structured("other_list", &arguments).await["rows"][0]["invoice_reference"], "A-2");
+}
+
+#[tokio::test]
 async fn a_page_that_would_lose_rows_is_refused() {
     let files = Files::new(&format!(
         "{HEAD}{}",
