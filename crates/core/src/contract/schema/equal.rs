@@ -7,6 +7,7 @@ use callgate_protocol::json::{Kind, Value};
 
 use super::OverBudget;
 use super::evaluate::Budget;
+use super::number::small;
 
 /// Whether two values are equal.
 pub(super) fn equal(one: Value<'_>, other: Value<'_>, budget: &mut Budget) -> Result<bool, OverBudget> {
@@ -18,10 +19,14 @@ pub(super) fn equal(one: Value<'_>, other: Value<'_>, budget: &mut Budget) -> Re
     match kind {
         Kind::Null => Ok(true),
         Kind::Boolean => Ok(one.raw() == other.raw()),
-        Kind::Number => {
-            budget.charge_bytes(one.raw().len())?;
-            Ok(one.raw() == other.raw() || one.as_number() == other.as_number())
-        }
+        Kind::Number => match (small(one.raw_bytes()), small(other.raw_bytes())) {
+            (Some(one), Some(other)) => Ok(one == other),
+            _ => {
+                budget.charge(8)?;
+                budget.charge_bytes(one.raw_len() + other.raw_len())?;
+                Ok(one.as_number() == other.as_number())
+            }
+        },
         Kind::String => {
             budget.charge_bytes(one.raw().len().min(other.raw().len()))?;
             Ok(one.raw() == other.raw() || one.as_str() == other.as_str())

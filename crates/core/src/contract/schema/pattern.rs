@@ -55,6 +55,9 @@ pub(super) enum PatternError {
 /// usually spends one step on a byte; a crafted pattern makes it visit all of its states.
 const WEIGHT_BYTES: usize = 2048;
 
+/// Memory of the engine that stands for one step of compiling, in bytes.
+pub(super) const COMPILED_BYTES: usize = 4;
+
 impl Pattern {
     pub(super) fn compile(source: &str, limits: &SchemaLimits) -> Result<Self, PatternError> {
         if source.len() > limits.pattern_bytes {
@@ -102,7 +105,7 @@ impl Pattern {
     pub(super) fn steps_to_compile(&self) -> u64 {
         match &self.engine {
             Engine::Simple(_) => 0,
-            Engine::Automaton(engine) => (engine.memory_usage() / 64) as u64,
+            Engine::Automaton(engine) => (engine.memory_usage() / COMPILED_BYTES) as u64,
         }
     }
 

@@ -17,6 +17,12 @@ use super::pattern::Pattern;
 use super::shortcut::Shortcut;
 use super::source::{Place, Sources, push_token};
 
+mod choice;
+mod property;
+
+pub(super) use choice::{Choice, Tag};
+pub(super) use property::{Dependents, LINEAR_NAMES, PatternProperty, Properties, Property};
+
 /// The index of a subschema in its program.
 pub(super) type NodeId = u32;
 
@@ -316,70 +322,6 @@ pub(super) struct Condition {
     pub(super) otherwise: Option<NodeId>,
 }
 
-/// The alternatives of `anyOf` or `oneOf`.
-#[derive(Debug)]
-pub(super) struct Choice {
-    pub(super) nodes: Box<[NodeId]>,
-    /// What tells the alternatives apart, if one member does.
-    pub(super) tag: Option<Tag>,
-}
-
-/// A member that every alternative requires, each with another constant string: whatever the rest of an
-/// object is, only one alternative can accept it.
-#[derive(Debug)]
-pub(super) struct Tag {
-    pub(super) name: Box<str>,
-    /// The constants, in the order of the alternatives.
-    pub(super) words: Box<[Box<str>]>,
-}
-
-impl Tag {
-    /// The member that tells apart the alternatives, if there is one.
-    pub(super) fn of(alternatives: &[NodeId], nodes: &[Node], ops: &[Op]) -> Option<Self> {
-        let (first, others) = alternatives.split_first().filter(|(_, others)| !others.is_empty())?;
-        let words_of = |name: &str| {
-            let mut words: Vec<&str> = vec![constant(*first, name, nodes, ops)?];
-            for alternative in others {
-                let word = constant(*alternative, name, nodes, ops)?;
-                if words.contains(&word) {
-                    return None;
-                }
-                words.push(word);
-            }
-            Some(words.into_iter().map(Into::into).collect())
-        };
-        let names = properties_of(*first, nodes, ops)?.names.iter().take(LINEAR_NAMES);
-        names
-            .filter(|property| property.required)
-            .find_map(|property| Some(Self { words: words_of(&property.name)?, name: property.name.clone() }))
-    }
-
-    /// The alternative that alone can accept an object.
-    pub(super) fn chosen(&self, object: Value<'_>) -> Option<usize> {
-        let member = object.get(&self.name)?;
-        self.words.iter().position(|word| member.is_str(word))
-    }
-}
-
-fn properties_of<'o>(id: NodeId, nodes: &[Node], ops: &'o [Op]) -> Option<&'o Properties> {
-    let span = nodes.get(id as usize)?.of_kind(Kind::Object);
-    ops.get(span.start as usize..span.end as usize)?.iter().find_map(|op| match op {
-        Op::Properties(properties) => Some(&**properties),
-        _ => None,
-    })
-}
-
-/// The only string that a subschema accepts as a member that it requires.
-fn constant<'o>(id: NodeId, name: &str, nodes: &[Node], ops: &'o [Op]) -> Option<&'o str> {
-    let mut names = properties_of(id, nodes, ops)?.names.iter().take(LINEAR_NAMES);
-    let property = names.find(|property| property.required && *property.name == *name)?;
-    let span = nodes.get(property.schema? as usize)?.any;
-    ops.get(span.start as usize..span.end as usize)?.iter().find_map(|op| match op {
-        Op::Word(word) => Some(&**word),
-        _ => None,
-    })
-}
-
 /// `prefixItems` with `items`, or `items` with `additionalItems`.
 #[derive(Debug)]
 pub(super) struct Sequence {
@@ -397,111 +339,4 @@ pub(super) struct Contains {
     pub(super) most: Option<u64>,
     /// Whether the items found count as evaluated, as in 2020-12.
     pub(super) evaluates: bool,
-}
-
-/// `properties`, `patternProperties`, `additionalProperties` and `required`, in one pass over the
-/// members.
-#[derive(Debug)]
-pub(super) struct Properties {
-    /// In the order of the schema: instances tend to have the same order.
-    pub(super) names: Box<[Property]>,
-    /// Indices into `names`, ordered by name; empty when there are few.
-    pub(super) sorted: Box<[u32]>,
-    /// How many of `names` are required.
-    pub(super) required: usize,
-    pub(super) patterns: Box<[PatternProperty]>,
-    pub(super) additional: Option<NodeId>,
-}
-
-/// One member of `patternProperties`.
-#[derive(Debug)]
-pub(super) struct PatternProperty {
-    pub(super) pattern: Arc<Pattern>,
-    pub(super) schema: NodeId,
-}
-
-/// One member of `dependentRequired`.
-#[derive(Debug)]
-pub(super) struct Dependents {
-    pub(super) name: Box<str>,
-    /// The members that must be there when that one is.
-    pub(super) names: Box<[Box<str>]>,
-}
-
-/// One name that the schema mentions.
-#[derive(Debug)]
-pub(super) struct Property {
-    key: Key,
-    pub(super) name: Box<str>,
-    /// Its subschema, unless the name is only required.
-    pub(super) schema: Option<NodeId>,
-    pub(super) required: bool,
-}
-
-impl Property {
-    pub(super) fn new(name: Box<str>, schema: Option<NodeId>, required: bool) -> Self {
-        Self { key: Key::of(name.as_bytes()), name, schema, required }
-    }
-
-    #[inline(always)]
-    fn is(&self, key: Key, name: &[u8]) -> bool {
-        self.key == key && (name.len() <= Key::COMPLETE || self.name.as_bytes() == name)
-    }
-}
-
-/// The length, beginning and end of a name: all of a short one. Most comparisons end here, without
-/// a call to compare memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Key(usize, u64, u64);
-
-impl Key {
-    /// Up to this length the key is the whole name.
-    const COMPLETE: usize = 16;
-
-    #[inline(always)]
-    fn of(name: &[u8]) -> Self {
-        let (first, last) = if let (Some(first), Some(last)) = (name.first_chunk(), name.last_chunk()) {
-            (u64::from_le_bytes(*first), u64::from_le_bytes(*last))
-        } else if let (Some(first), Some(last)) = (name.first_chunk(), name.last_chunk()) {
-            (u64::from(u32::from_le_bytes(*first)), u64::from(u32::from_le_bytes(*last)))
-        } else {
-            name.iter().fold((0, 0), |(first, _), byte| (first << 8 | u64::from(*byte), 0))
-        };
-        Self(name.len(), first, last)
-    }
-}
-
-/// Up to this many names are compared one by one.
-pub(super) const LINEAR_NAMES: usize = 12;
-
-impl Properties {
-    /// The property of that name. `near` is where the search begins and where the next one should.
-    #[inline(always)]
-    pub(super) fn find(&self, name: &[u8], near: &mut usize) -> Option<&Property> {
-        let key = Key::of(name);
-        if let Some(property) = self.names.get(*near)
-            && property.is(key, name)
-        {
-            *near += 1;
-            return Some(property);
-        }
-        let found = self.search(key, name)?;
-        *near = found + 1;
-        self.names.get(found)
-    }
-
-    /// As [`Properties::find`], for names that are rare.
-    pub(super) fn find_slowly(&self, name: &[u8], near: &mut usize) -> Option<&Property> {
-        self.find(name, near)
-    }
-
-    fn search(&self, key: Key, name: &[u8]) -> Option<usize> {
-        if self.names.len() <= LINEAR_NAMES {
-            return self.names.iter().position(|property| property.is(key, name));
-        }
-        let by_name =
-            |&at: &u32| self.names.get(at as usize).map(|property| property.name.as_bytes()).cmp(&Some(name));
-        let at = self.sorted.binary_search_by(by_name).ok()?;
-        self.sorted.get(at).map(|at| *at as usize)
-    }
 }

@@ -10,7 +10,7 @@ use callgate_protocol::json::{Kind, Value};
 
 use super::super::format::Format;
 use super::super::number::Factor;
-use super::super::pattern::{Pattern, PatternError};
+use super::super::pattern::{COMPILED_BYTES, Pattern, PatternError};
 use super::super::program::{Bound, Choice, Comparison, Condition, Edge, NodeId, Op, Types};
 use super::super::source::Place;
 use super::super::{Dialect, Formats};
@@ -294,8 +294,10 @@ impl<'s> Compiler<'s> {
                 };
                 let message = format!("the pattern `{}` cannot be used: {error}", shortened(source));
                 self.finding(place, keyword, &message, remedy);
-                // A refused pattern may have cost as much as the largest accepted one.
-                self.charge(REFUSED_PATTERN_STEPS)?;
+                if matches!(error, PatternError::TooLarge { .. }) {
+                    // It has cost as much as the largest accepted one.
+                    self.charge((self.limits.pattern_program_bytes / COMPILED_BYTES) as u64)?;
+                }
                 Ok(None)
             }
         }
@@ -304,9 +306,6 @@ impl<'s> Compiler<'s> {
 
 /// Steps charged for each pattern before it is read.
 const PATTERN_STEPS: u64 = 200;
-
-/// Steps charged for a pattern that was refused.
-const REFUSED_PATTERN_STEPS: u64 = 20_000;
 
 /// Keywords that are read together, and whether draft-07 and 2020-12 have them.
 const JOINT: [(&str, bool, bool); 25] = [

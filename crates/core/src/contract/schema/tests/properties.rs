@@ -169,3 +169,33 @@ proptest! {
         fuzz_schema(&damaged);
     }
 }
+
+proptest! {
+    /// A tag chooses among alternatives; an alternative without one makes the evaluator try them all.
+    #[test]
+    fn a_tag_gives_the_verdict_that_trying_all_alternatives_gives(
+        keyword in prop::sample::select(vec!["anyOf", "oneOf"]),
+        inner in prop::collection::vec(schema().prop_filter("without references", |text| !text.contains("$ref")), 3),
+        kind in prop::sample::select(vec!["\"a\"", "\"b\"", "\"c\"", "\"\\u0061\"", "\"d\"", "1", "null"]),
+        other in value(),
+    ) {
+        let alternatives: Vec<String> = inner
+            .iter()
+            .zip(["a", "b", "c"])
+            .map(|(inner, word)| {
+                let inner = inner.strip_prefix("{\"$defs\":").map_or(inner.as_str(), |_| "true");
+                format!(r#"{{"properties":{{"k":{{"const":"{word}"}},"v":{inner}}},"required":["k"]}}"#)
+            })
+            .collect();
+        let tagged = format!(r#"{{"{keyword}":[{}]}}"#, alternatives.join(","));
+        let tried = format!(r#"{{"{keyword}":[{},false]}}"#, alternatives.join(","));
+        if let (Ok(tagged), Ok(tried)) =
+            (Schema::compile(&tagged, &SchemaLimits::DEFAULT), Schema::compile(&tried, &SchemaLimits::DEFAULT))
+        {
+            for text in [format!(r#"{{"k":{kind},"v":{other}}}"#), format!(r#"{{"v":{other}}}"#), other.clone()] {
+                let value = document(&text);
+                prop_assert_eq!(tagged.is_valid(value.root()), tried.is_valid(value.root()), "{}", text);
+            }
+        }
+    }
+}
