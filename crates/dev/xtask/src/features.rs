@@ -41,11 +41,13 @@ fn combinations(metadata: &Value) -> Vec<(String, String)> {
     for package in metadata.get("packages").and_then(Value::as_array).into_iter().flatten() {
         let name = package.get("name").and_then(Value::as_str).unwrap_or_default();
         let features = package.get("features").and_then(Value::as_object).into_iter().flatten();
-        let own: Vec<&String> =
+        let mut own: Vec<&String> =
             features.map(|(feature, _)| feature).filter(|f| f.as_str() != "default").collect();
         if own.is_empty() {
             continue;
         }
+        // The order of JSON members depends on what else is linked.
+        own.sort();
         combinations.push((name.to_owned(), String::new()));
         combinations.extend(own.into_iter().map(|feature| (name.to_owned(), feature.clone())));
     }
