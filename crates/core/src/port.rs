@@ -18,10 +18,11 @@ pub use answer::Answer;
 pub use approvals::{Approval, Approvals, NoApprovals};
 pub use audit::{Audit, LogAudit, Record, RefusedCall};
 pub use authenticate::{Authenticate, Credentials, LocalIdentity, Transport};
+pub use callgate_protocol::logging::LogLevel;
 pub use clock::{Clock, Entropy, EntropyError, SystemClock, SystemEntropy, Timestamp};
 pub use execute::{Execute, Execution};
 pub use ledger::{Ledger, NoLedger, Reservation};
-pub use peer::{LogLevel, Peer, PeerError, SilentPeer};
+pub use peer::{Peer, PeerError, SilentPeer};
 pub use policy::{Decision, Policy, Question};
 pub use query::{
     Advice, Bind, Class, Column, Cut, Fault, Form, KeyValue, NullForm, Prepared, Query, QueryError,

@@ -8,6 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use callgate_core::contract::lint::lint_text;
 use callgate_core::limits::Limits as GateLimits;
 use callgate_core::snapshot::Tool as GateTool;
 use futures_util::StreamExt as _;
@@ -44,6 +45,7 @@ pub(crate) async fn build(config: &Config, directory: &Path, limits: &Limits, se
     let gate = gate_limits(config);
     check_names(config, &mut built.findings);
     check_sources(config, &mut built.findings);
+    check_server(config, &mut built.findings);
     let judge = Judge { config, directory, limits, gate: &gate, opened: &opened, seals };
     let judged: Vec<_> = futures_util::stream::iter(&config.tool)
         .map(|tool| judge.tool(tool))
@@ -92,6 +94,18 @@ fn check_names(config: &Config, findings: &mut Vec<Finding>) {
                 )
                 .at(tool.name.place().clone()),
             );
+        }
+    }
+}
+
+/// The texts of the server itself reach a model as those of its tools do.
+fn check_server(config: &Config, findings: &mut Vec<Finding>) {
+    let Some(server) = &config.server else { return };
+    let texts = [("name", &server.name), ("title", &server.title), ("instructions", &server.instructions)];
+    for (member, text) in texts {
+        let Some(text) = text else { continue };
+        for found in lint_text(member, text.as_str()) {
+            findings.push(Finding::error(found.rule, found.message, found.remedy).at(text.place().clone()));
         }
     }
 }

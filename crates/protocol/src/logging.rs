@@ -8,7 +8,7 @@ use std::fmt;
 /// The severity of a log message, as in RFC 5424. Ordered from the least severe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
-pub enum Level {
+pub enum LogLevel {
     /// Detail for debugging.
     Debug,
     /// Something of interest.
@@ -27,7 +27,7 @@ pub enum Level {
     Emergency,
 }
 
-impl Level {
+impl LogLevel {
     /// Every level, from the least severe.
     pub const ALL: [Self; 8] = [
         Self::Debug,
@@ -66,7 +66,7 @@ impl Level {
     }
 }
 
-impl fmt::Display for Level {
+impl fmt::Display for LogLevel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
     }

@@ -19,7 +19,7 @@ pub use trace::{is_baggage, is_trace_parent, is_trace_state};
 
 use crate::error::ErrorCode;
 use crate::json::{Decimal, Kind, Value, push_string};
-use crate::logging::Level;
+use crate::logging::LogLevel;
 use crate::revision::Revision;
 
 /// The `_meta` key of the revision that a request follows.
@@ -98,7 +98,7 @@ pub struct RequestMeta<'d> {
     /// The token under which progress is wanted.
     pub progress_token: Option<ProgressToken<'d>>,
     /// The least severe log message wanted; without it none may be sent.
-    pub log_level: Option<Level>,
+    pub log_level: Option<LogLevel>,
     /// The W3C trace parent, if it is well-formed.
     pub trace_parent: Option<Cow<'d, str>>,
     /// The W3C trace state, if it is well-formed and there is a trace parent.
@@ -208,11 +208,11 @@ impl<'d> Keys<'d> {
     }
 }
 
-fn read_level(value: Value<'_>) -> Result<Level, MetaError> {
+fn read_level(value: Value<'_>) -> Result<LogLevel, MetaError> {
     value
         .as_str()
-        .and_then(|name| Level::of_name(&name))
-        .ok_or(MetaError::Malformed { key: LOG_LEVEL, expected: Level::EXPECTED })
+        .and_then(|name| LogLevel::of_name(&name))
+        .ok_or(MetaError::Malformed { key: LOG_LEVEL, expected: LogLevel::EXPECTED })
 }
 
 /// A progress token: a string or a whole number, repeated exactly as received.

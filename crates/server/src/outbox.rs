@@ -79,7 +79,7 @@ impl Outbox {
         }
         let mut state = self.lock();
         state.token = meta.progress_token.map(|token| token.as_json().into());
-        state.level = meta.log_level.and_then(|level| LogLevel::from_name(level.as_str()));
+        state.level = meta.log_level;
     }
 
     /// True when something waits to be written.

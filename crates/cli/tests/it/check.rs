@@ -78,3 +78,16 @@ fn a_reader_that_goes_away_is_no_reason_to_panic() {
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
 }
+
+#[test]
+fn hidden_text_of_the_server_itself_is_an_error_at_its_place() {
+    let directory = tempfile::tempdir().unwrap();
+    assert_eq!(run(directory.path(), &["init", "."]).status.code(), Some(0));
+    let path = directory.path().join("callgate.toml");
+    let text = std::fs::read_to_string(&path).unwrap();
+    std::fs::write(&path, text.replace("Invoices of the caller's", "Invoices of\u{202e} the caller's"))
+        .unwrap();
+    let output = run(directory.path(), &["check", "--json"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stdout(&output).contains("text-hidden"), "{}", stdout(&output));
+}

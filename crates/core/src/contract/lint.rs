@@ -117,6 +117,14 @@ pub fn lint(definition: &Definition, limits: &Limits) -> Vec<Finding> {
     findings
 }
 
+/// Judges a text that reaches a model and belongs to no tool, such as the instructions of a server.
+#[must_use]
+pub fn lint_text(member: &'static str, text: &str) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    text::judge(member, "", text, &mut findings);
+    findings
+}
+
 /// The names of all rules with their severity, for the manual.
 pub const RULES: &[(&str, Severity, &str)] = &[
     ("name-vague", Severity::Warning, "the name does not say which business action the tool carries out"),

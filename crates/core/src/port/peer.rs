@@ -5,64 +5,10 @@
 
 use std::fmt;
 
+use callgate_protocol::logging::LogLevel;
+
 use super::Answer;
 use crate::invocation::InputRequest;
-
-/// Severity of a log message, as RFC 5424 names it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum LogLevel {
-    /// Detail for debugging.
-    Debug,
-    /// Something normal happened.
-    Info,
-    /// Something normal but significant happened.
-    Notice,
-    /// Something may be wrong.
-    Warning,
-    /// Something is wrong.
-    Error,
-    /// Something critical is wrong.
-    Critical,
-    /// Somebody must act at once.
-    Alert,
-    /// The system is unusable.
-    Emergency,
-}
-
-impl LogLevel {
-    /// All levels, the least severe first.
-    pub const ALL: [Self; 8] = [
-        Self::Debug,
-        Self::Info,
-        Self::Notice,
-        Self::Warning,
-        Self::Error,
-        Self::Critical,
-        Self::Alert,
-        Self::Emergency,
-    ];
-
-    /// The name on the wire.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Debug => "debug",
-            Self::Info => "info",
-            Self::Notice => "notice",
-            Self::Warning => "warning",
-            Self::Error => "error",
-            Self::Critical => "critical",
-            Self::Alert => "alert",
-            Self::Emergency => "emergency",
-        }
-    }
-
-    /// The level of that name.
-    #[must_use]
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|level| level.as_str() == name)
-    }
-}
 
 /// Why a question to the client got no answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

@@ -4,7 +4,7 @@ use super::{
 };
 use crate::error::ErrorCode;
 use crate::json::{Document, Limits};
-use crate::logging::Level;
+use crate::logging::LogLevel;
 use crate::revision::Revision;
 
 fn document(meta: &str) -> Document {
@@ -126,8 +126,8 @@ fn progress_tokens_and_levels_are_read_as_they_are() {
     ));
     let meta = RequestMeta::read(Some(document.root())).unwrap();
     assert_eq!(meta.progress_token.unwrap().as_json(), "1.0");
-    assert_eq!(meta.log_level, Some(Level::Notice));
-    assert!(Level::Debug < Level::Emergency);
+    assert_eq!(meta.log_level, Some(LogLevel::Notice));
+    assert!(LogLevel::Debug < LogLevel::Emergency);
     assert_eq!(ProgressToken::of_params(Some(document.root())).unwrap().unwrap().as_json(), "1.0");
 }
 

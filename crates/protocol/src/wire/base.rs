@@ -170,7 +170,7 @@ wire_struct! {
             /// The client's account of itself.
             client_info: Implementation = "io.modelcontextprotocol/clientInfo",
             /// The least severe log message wanted.
-            log_level: crate::logging::Level = "io.modelcontextprotocol/logLevel",
+            log_level: crate::logging::LogLevel = "io.modelcontextprotocol/logLevel",
             /// The token under which progress is wanted.
             progress_token: crate::id::Id = "progressToken",
             /// The W3C trace parent.

@@ -7,7 +7,7 @@ use std::fmt;
 use super::raw::RawJson;
 use crate::id::Id;
 use crate::json::{Document, Kind, Limits, Value, push_string};
-use crate::logging::Level;
+use crate::logging::LogLevel;
 
 /// A type with a JSON form.
 pub trait Wire: Sized {
@@ -281,7 +281,7 @@ impl Wire for Id {
     }
 }
 
-impl Wire for Level {
+impl Wire for LogLevel {
     fn read(value: Value<'_>) -> Result<Self, WireError> {
         value.as_str().and_then(|name| Self::of_name(&name)).ok_or(WireError::new(Self::EXPECTED))
     }

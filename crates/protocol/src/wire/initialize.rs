@@ -5,7 +5,7 @@
 use super::base::Implementation;
 use super::capability::{ClientCapabilities, ServerCapabilities};
 use super::raw::RawJson;
-use crate::logging::Level;
+use crate::logging::LogLevel;
 
 wire_struct! {
     /// The parameters of `initialize`.
@@ -50,7 +50,7 @@ wire_struct! {
     pub struct SetLevelRequestParams {
         required {
             /// The least severe level to be sent.
-            level: Level = "level",
+            level: LogLevel = "level",
         }
         optional {
             /// Metadata, as text.

@@ -3,14 +3,14 @@
 //! They must never hold credentials, personal data or internals.
 
 use super::raw::RawJson;
-use crate::logging::Level;
+use crate::logging::LogLevel;
 
 wire_struct! {
     /// The parameters of `notifications/message`.
     pub struct LoggingMessageNotificationParams {
         required {
             /// The severity.
-            level: Level = "level",
+            level: LogLevel = "level",
             /// What is logged, as text: any value.
             data: RawJson = "data",
         }

@@ -11,7 +11,6 @@ use callgate_core::invocation::InputRequest;
 use callgate_core::port::{Answer, LogLevel, Peer, PeerError};
 use callgate_protocol::error::{push_error, push_result};
 use callgate_protocol::json::{Document, Limits, Value, push_string};
-use callgate_protocol::logging::Level;
 use callgate_protocol::meta::RequestMeta;
 use callgate_protocol::{ErrorCode, Id, Method, Request};
 
@@ -65,13 +64,13 @@ impl Session {
 
     fn answer_set_level(&self, request: &Request) -> String {
         let name = request.params().and_then(|params| params.get("level")?.as_str());
-        match name.and_then(|name| Level::of_name(&name)) {
+        match name.and_then(|name| LogLevel::of_name(&name)) {
             Some(level) => {
                 self.set_level(level);
                 done(request.id())
             }
             None => {
-                let levels = Level::ALL.map(Level::as_str).join(", ");
+                let levels = LogLevel::ALL.map(LogLevel::as_str).join(", ");
                 let message = format!("Invalid params: `level` must be one of {levels}");
                 failure(request.id(), ErrorCode::InvalidParams, &message)
             }

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use callgate_protocol::logging::Level;
+use callgate_protocol::logging::LogLevel;
 use callgate_protocol::{Response, Revision};
 use tokio::sync::Notify;
 
@@ -31,7 +31,7 @@ pub(crate) struct Session {
 struct State {
     /// The least severe log message that the client wants. Until it says so, `info`: "the server MAY decide
     /// which messages to send automatically".
-    level: Level,
+    level: LogLevel,
     subscriptions: BTreeSet<String>,
 }
 
@@ -49,7 +49,7 @@ impl Session {
             questions: Questions::new(limits.questions),
             limits,
             resubscribe: Notify::new(),
-            state: Mutex::new(State { level: Level::Info, subscriptions: BTreeSet::new() }),
+            state: Mutex::new(State { level: LogLevel::Info, subscriptions: BTreeSet::new() }),
         }
     }
 
@@ -73,11 +73,11 @@ impl Session {
         self.questions.resolve(response)
     }
 
-    pub(super) fn level(&self) -> Level {
+    pub(super) fn level(&self) -> LogLevel {
         self.state().level
     }
 
-    pub(super) fn set_level(&self, level: Level) {
+    pub(super) fn set_level(&self, level: LogLevel) {
         self.state().level = level;
     }
 
