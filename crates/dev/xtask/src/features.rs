@@ -21,9 +21,16 @@ pub(crate) fn check() -> Result<(), Failure> {
         let shown = if features.is_empty() { "no features" } else { features.as_str() };
         println!("{package} with {shown}");
         let mut command = Command::new(tree::cargo());
-        command.args(["check", "--quiet", "--locked", "--package", &package, "--no-default-features"]);
-        // What only one feature uses is unused without it, so its warnings decide nothing here.
-        command.args(["--features", &features]).current_dir(tree::root());
+        command.args([
+            "clippy",
+            "--quiet",
+            "--locked",
+            "--no-deps",
+            "--package",
+            &package,
+            "--no-default-features",
+        ]);
+        command.args(["--features", &features, "--", "-D", "warnings"]).current_dir(tree::root());
         if !process::run(&mut command, LIMIT, Echo::Shown)?.succeeded() {
             failed.push(format!("{package} with {shown}"));
         }
