@@ -41,6 +41,8 @@ pub struct Contract {
     pub(crate) output_bytes: usize,
     pub(crate) rendered: String,
     pub(crate) labels: Vec<String>,
+    pub(crate) scopes: Vec<String>,
+    pub(crate) recorded: Vec<String>,
 }
 
 impl Contract {
@@ -110,6 +112,18 @@ impl Contract {
     #[must_use]
     pub fn labels(&self) -> &[String] {
         &self.labels
+    }
+
+    /// Scopes that the credential of a caller must have, all of them.
+    #[must_use]
+    pub fn scopes(&self) -> &[String] {
+        &self.scopes
+    }
+
+    /// The arguments whose values may stand in the audit trail.
+    #[must_use]
+    pub fn recorded(&self) -> &[String] {
+        &self.recorded
     }
 
     /// The input schema as a document, for those who render it.

@@ -6,6 +6,7 @@
 
 pub mod call;
 pub mod contract;
+pub mod entry;
 pub mod invocation;
 pub mod limits;
 pub mod outcome;

@@ -26,6 +26,9 @@ pub struct Limits {
     pub call_timeout: Duration,
     /// The longest time a contract may ask for. Default: 10 minutes.
     pub call_timeout_max: Duration,
+    /// How long a port of the gate may take to answer: who calls, what the policy says, whether there is an
+    /// approval, a row in the ledger, a record in the trail. Default: 10 seconds.
+    pub port_timeout: Duration,
     /// The largest result, in bytes of JSON text. Default: 1 MiB, more than a model can use.
     pub output_bytes: usize,
     /// Failing pointers shown in one answer. Default: 32; the answer says when there were more.
@@ -50,6 +53,7 @@ impl Default for Limits {
             calls_in_flight: 1024,
             call_timeout: Duration::from_secs(30),
             call_timeout_max: Duration::from_secs(600),
+            port_timeout: Duration::from_secs(10),
             output_bytes: 1 << 20,
             violations_shown: 32,
             description_bytes: 8192,

@@ -8,8 +8,9 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::call::Call;
+use crate::entry::Entry;
 use crate::outcome::Settled;
-use crate::port::{Audit, Clock, Entropy, Ledger, RefusedCall};
+use crate::port::{Audit, Clock, Entropy, Ledger};
 use crate::refusal::Refusal;
 use crate::snapshot::Snapshot;
 use crate::stage::admit::{Admission, admit};
@@ -54,31 +55,35 @@ impl Pipeline {
     /// A refusal of a step before anything was executed. What goes wrong later is part of the outcome,
     /// because it has a receipt.
     pub async fn call(&self, snapshot: &Snapshot, call: &Call<'_>) -> Result<Settled, Refusal> {
-        let settled = self.steps(snapshot, call).await;
-        if let Err(refusal) = &settled {
-            self.audit.refused(&RefusedCall {
-                requested: call.name,
-                transport: call.credentials.transport,
-                code: refusal.code(),
-                detail: refusal.detail(),
-            });
+        let mut entry = Entry::open(&*self.audit, snapshot, call, &*self.clock);
+        match self.steps(snapshot, call, &mut entry).await {
+            Ok(settled) => Ok(settled),
+            Err(refusal) => Err(entry.refuse(snapshot, refusal).await),
         }
-        settled
     }
 
-    /// The line itself.
-    async fn steps(&self, snapshot: &Snapshot, call: &Call<'_>) -> Result<Settled, Refusal> {
-        let (clock, entropy) = (&*self.clock, &*self.entropy);
-        let authenticated = authenticate(&*snapshot.authenticate, call).await?;
+    /// The line itself. The entry is told what each step has found out.
+    async fn steps(
+        &self,
+        snapshot: &Snapshot,
+        call: &Call<'_>,
+        entry: &mut Entry<'_>,
+    ) -> Result<Settled, Refusal> {
+        let (limits, clock, entropy) = (&*snapshot.limits, &*self.clock, &*self.entropy);
+        entry.identify(entropy)?;
+        let authenticated = authenticate(limits, &*snapshot.authenticate, call).await?;
+        entry.authenticated(authenticated.principal());
         let admitted = admit(&self.admission, authenticated)?;
         let resolved = resolve(snapshot, admitted, call)?;
+        entry.resolved(resolved.tool());
         let validated = validate(snapshot, resolved, call, clock)?;
-        let authorized = authorize(snapshot, validated).await?;
-        let approved = approve(&*snapshot.approvals, authorized).await?;
-        let reserved = reserve(&*self.ledger, &*self.audit, approved, clock, entropy).await?;
-        let executed = execute(&snapshot.limits, reserved, call).await;
+        entry.validated(&validated);
+        let authorized = authorize(snapshot, validated, entry).await?;
+        let approved = approve(limits, &*snapshot.approvals, authorized, entry).await?;
+        let reserved = reserve(snapshot, &*self.ledger, approved, entry).await?;
+        let executed = execute(limits, reserved, call, entry).await;
         let checked = check(snapshot, executed, clock, entropy);
-        Ok(settle(snapshot, checked))
+        Ok(settle(snapshot, checked, entry).await)
     }
 
     /// The clock, for those who seal and open beside the pipeline.

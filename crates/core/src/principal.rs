@@ -15,15 +15,26 @@ pub struct Principal {
     pub tenant: Option<Box<str>>,
     /// Groups or roles, as the identity provider named them.
     pub groups: Vec<Box<str>>,
-    /// Scopes granted to the credential of this call.
+    /// Scopes granted to the credential of this call, with those that they imply.
     pub scopes: Vec<Box<str>>,
+    /// What the credential was issued for, where the issuer says so.
+    pub purpose: Option<Box<str>>,
+    /// The program that acts for the subject: the client id at the issuer.
+    pub client: Option<Box<str>>,
 }
 
 impl Principal {
     /// A principal without tenant, groups and scopes.
     #[must_use]
     pub fn new(subject: impl Into<Box<str>>) -> Self {
-        Self { subject: subject.into(), tenant: None, groups: Vec::new(), scopes: Vec::new() }
+        Self {
+            subject: subject.into(),
+            tenant: None,
+            groups: Vec::new(),
+            scopes: Vec::new(),
+            purpose: None,
+            client: None,
+        }
     }
 
     /// The same principal in a tenant.
@@ -31,6 +42,40 @@ impl Principal {
     pub fn with_tenant(mut self, tenant: impl Into<Box<str>>) -> Self {
         self.tenant = Some(tenant.into());
         self
+    }
+
+    /// The same principal in these groups.
+    #[must_use]
+    pub fn with_groups<G: Into<Box<str>>>(mut self, groups: impl IntoIterator<Item = G>) -> Self {
+        self.groups = groups.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// The same principal with these scopes.
+    #[must_use]
+    pub fn with_scopes<S: Into<Box<str>>>(mut self, scopes: impl IntoIterator<Item = S>) -> Self {
+        self.scopes = scopes.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// The same principal for a purpose.
+    #[must_use]
+    pub fn with_purpose(mut self, purpose: impl Into<Box<str>>) -> Self {
+        self.purpose = Some(purpose.into());
+        self
+    }
+
+    /// The same principal, for whom this program acts.
+    #[must_use]
+    pub fn with_client(mut self, client: impl Into<Box<str>>) -> Self {
+        self.client = Some(client.into());
+        self
+    }
+
+    /// Whether the credential has a scope.
+    #[must_use]
+    pub fn has_scope(&self, scope: &str) -> bool {
+        self.scopes.iter().any(|granted| **granted == *scope)
     }
 }
 

@@ -26,8 +26,14 @@ pub enum Code {
     ArgumentsTooCostly,
     /// Nobody was authenticated.
     Unauthenticated,
+    /// The part of the gate that finds out who calls did not answer.
+    IdentityUnavailable,
+    /// The credential lacks a scope that the tool needs.
+    InsufficientScope,
     /// The policy does not permit this call.
     Forbidden,
+    /// The caller, the tenant or the tool has used up its rate.
+    RateLimited,
     /// The gate is at a bound on concurrency.
     Busy,
     /// The tool needs a capability that the client did not declare with this request.
@@ -56,20 +62,25 @@ pub enum Code {
     OutputTooLarge,
     /// A source that the tool reads from cannot be reached.
     SourceUnavailable,
+    /// A part of the gate did not answer: the policy, the approvals, the ledger or the audit trail.
+    GateUnavailable,
     /// Something of ours failed.
     Internal,
 }
 
 impl Code {
     /// Every code, in the order of the manual.
-    pub const ALL: [Self; 22] = [
+    pub const ALL: [Self; 26] = [
         Self::MalformedCall,
         Self::UnknownTool,
         Self::HeaderMismatch,
         Self::InvalidArguments,
         Self::ArgumentsTooCostly,
         Self::Unauthenticated,
+        Self::IdentityUnavailable,
+        Self::InsufficientScope,
         Self::Forbidden,
+        Self::RateLimited,
         Self::Busy,
         Self::MissingCapability,
         Self::InvalidState,
@@ -84,6 +95,7 @@ impl Code {
         Self::OutputInvalid,
         Self::OutputTooLarge,
         Self::SourceUnavailable,
+        Self::GateUnavailable,
         Self::Internal,
     ];
 
@@ -97,7 +109,10 @@ impl Code {
             Self::InvalidArguments => "invalid_arguments",
             Self::ArgumentsTooCostly => "arguments_too_costly",
             Self::Unauthenticated => "unauthenticated",
+            Self::IdentityUnavailable => "identity_unavailable",
+            Self::InsufficientScope => "insufficient_scope",
             Self::Forbidden => "forbidden",
+            Self::RateLimited => "rate_limited",
             Self::Busy => "busy",
             Self::MissingCapability => "missing_capability",
             Self::InvalidState => "invalid_state",
@@ -112,6 +127,7 @@ impl Code {
             Self::OutputInvalid => "output_invalid",
             Self::OutputTooLarge => "output_too_large",
             Self::SourceUnavailable => "source_unavailable",
+            Self::GateUnavailable => "gate_unavailable",
             Self::Internal => "internal",
         }
     }
@@ -126,19 +142,24 @@ impl Code {
             | Self::InvalidArguments
             | Self::ArgumentsTooCostly
             | Self::Unauthenticated
+            | Self::InsufficientScope
             | Self::MissingCapability
             | Self::InvalidState
             | Self::InvalidInputResponse
             | Self::InvalidCursor
             | Self::Cancelled => Party::Caller,
-            Self::Forbidden | Self::ApprovalRequired => Party::Policy,
+            Self::Forbidden | Self::RateLimited | Self::ApprovalRequired => Party::Policy,
             Self::Timeout
             | Self::ToolFailed
             | Self::ToolPanicked
             | Self::OutputInvalid
             | Self::OutputTooLarge => Party::Tool,
             Self::SourceUnavailable => Party::Upstream,
-            Self::Busy | Self::LedgerRequired | Self::Internal => Party::Us,
+            Self::Busy
+            | Self::LedgerRequired
+            | Self::IdentityUnavailable
+            | Self::GateUnavailable
+            | Self::Internal => Party::Us,
         }
     }
 
@@ -151,11 +172,16 @@ impl Code {
             | Self::MalformedCall
             | Self::HeaderMismatch
             | Self::InvalidInputResponse
+            | Self::InsufficientScope
             | Self::MissingCapability
             | Self::InvalidState
             | Self::InvalidCursor
             | Self::OutputTooLarge => Retry::Changed,
-            Self::Busy | Self::SourceUnavailable => Retry::After(Duration::from_secs(1)),
+            Self::Busy
+            | Self::RateLimited
+            | Self::SourceUnavailable
+            | Self::IdentityUnavailable
+            | Self::GateUnavailable => Retry::After(Duration::from_secs(1)),
             Self::Timeout | Self::Cancelled => Retry::Same,
             Self::UnknownTool
             | Self::Unauthenticated
@@ -179,7 +205,10 @@ impl Code {
             Self::InvalidArguments => "correct the arguments named here and call again",
             Self::ArgumentsTooCostly => "call again with smaller arguments",
             Self::Unauthenticated => "send a credential that this server accepts",
+            Self::IdentityUnavailable => "call again later",
+            Self::InsufficientScope => "authorize again with the scopes named here and call again",
             Self::Forbidden => "do not repeat the call; ask the operator for permission",
+            Self::RateLimited => "call again after the time named here",
             Self::Busy => "call again later",
             Self::MissingCapability => "call again from a client that declares the capability",
             Self::InvalidState => "start the call again without requestState",
@@ -194,6 +223,7 @@ impl Code {
             Self::OutputInvalid => "do not repeat the call; report it to the operator",
             Self::OutputTooLarge => "call again with a narrower question",
             Self::SourceUnavailable => "call again later",
+            Self::GateUnavailable => "call again later",
             Self::Internal => "do not repeat the call; report it to the operator",
         }
     }
@@ -273,6 +303,8 @@ struct Parts {
     violations: Vec<Violation>,
     truncated: bool,
     data: Option<String>,
+    scopes: Vec<String>,
+    retry_after: Option<Duration>,
 }
 
 impl Refusal {
@@ -286,6 +318,8 @@ impl Refusal {
             violations: Vec::new(),
             truncated: false,
             data: None,
+            scopes: Vec::new(),
+            retry_after: None,
         }))
     }
 
@@ -308,10 +342,34 @@ impl Refusal {
         self
     }
 
+    /// Adds all scopes that the operation needs.
+    pub fn with_scopes(mut self, scopes: Vec<String>) -> Self {
+        self.0.scopes = scopes;
+        self
+    }
+
+    /// Says when the same request may be sent again, where that is known better than by the code.
+    pub fn with_retry_after(mut self, wait: Duration) -> Self {
+        self.0.retry_after = Some(wait);
+        self
+    }
+
     /// The stable code.
     #[must_use]
     pub fn code(&self) -> Code {
         self.0.code
+    }
+
+    /// Whether and when the same intention may be tried again.
+    #[must_use]
+    pub fn retry(&self) -> Retry {
+        self.0.retry_after.map_or_else(|| self.0.code.retry(), Retry::After)
+    }
+
+    /// All scopes that the operation needs; empty when the refusal is not about scopes.
+    #[must_use]
+    pub fn scopes(&self) -> &[String] {
+        &self.0.scopes
     }
 
     /// What the caller may read.

@@ -43,14 +43,17 @@ pub(crate) const fn wire(code: Code) -> Wire {
         Code::HeaderMismatch => Wire::Error(ErrorCode::HeaderMismatch, 400),
         Code::MissingCapability => Wire::Error(ErrorCode::MissingRequiredClientCapability, 400),
         Code::InvalidState | Code::InvalidInputResponse => Wire::Error(ErrorCode::InvalidParams, 200),
-        // The protocol has no code for these two; HTTP says it by the status.
+        // The protocol has no code for these; HTTP says it by the status.
         Code::Unauthenticated => Wire::Error(ErrorCode::InvalidRequest, 401),
-        Code::Forbidden => Wire::Error(ErrorCode::InvalidRequest, 403),
+        Code::InsufficientScope => Wire::Error(ErrorCode::InvalidRequest, 403),
+        Code::IdentityUnavailable => Wire::Error(ErrorCode::InternalError, 503),
         // A cursor of a list never gets here: in a tool call it is an argument that the model chose.
         Code::InvalidCursor
         | Code::InvalidArguments
         | Code::ArgumentsTooCostly
         | Code::Busy
+        | Code::Forbidden
+        | Code::RateLimited
         | Code::ApprovalRequired
         | Code::LedgerRequired
         | Code::Timeout
@@ -60,6 +63,7 @@ pub(crate) const fn wire(code: Code) -> Wire {
         | Code::OutputInvalid
         | Code::OutputTooLarge
         | Code::SourceUnavailable
+        | Code::GateUnavailable
         | Code::Internal => Wire::Result,
     }
 }
@@ -236,8 +240,12 @@ pub(crate) fn refusal_text(refusal: &Refusal) -> String {
     if refusal.is_truncated() {
         text.push_str("\n- and more");
     }
+    if !refusal.scopes().is_empty() {
+        text.push_str("\nScopes: ");
+        text.push_str(&refusal.scopes().join(" "));
+    }
     text.push_str("\nRetry: ");
-    match refusal.code().retry() {
+    match refusal.retry() {
         Retry::No => text.push_str("no"),
         Retry::Same => text.push_str("the same call may be repeated"),
         Retry::After(wait) => {
@@ -260,15 +268,25 @@ pub(crate) fn push_refusal(out: &mut String, refusal: &Refusal) {
     for (start, text) in [
         ("{\"code\":\"", code.as_str()),
         ("\",\"party\":\"", code.party().as_str()),
-        ("\",\"retry\":\"", code.retry().as_str()),
+        ("\",\"retry\":\"", refusal.retry().as_str()),
     ] {
         out.push_str(start);
         out.push_str(text);
     }
     out.push('"');
-    if let Retry::After(wait) = code.retry() {
+    if let Retry::After(wait) = refusal.retry() {
         out.push_str(",\"retryAfterMs\":");
         push_integer(out, u64::try_from(wait.as_millis()).unwrap_or(u64::MAX));
+    }
+    if !refusal.scopes().is_empty() {
+        out.push_str(",\"scopes\":[");
+        for (at, scope) in refusal.scopes().iter().enumerate() {
+            if at > 0 {
+                out.push(',');
+            }
+            push_string(out, scope);
+        }
+        out.push(']');
     }
     out.push_str(",\"nextStep\":");
     push_string(out, code.next_step());

@@ -221,6 +221,20 @@ impl Tool {
         self
     }
 
+    /// A scope that the credential of a caller must have. One that lacks any is told all of them.
+    #[must_use]
+    pub fn scope(mut self, scope: impl Into<String>) -> Self {
+        self.definition.scopes.push(scope.into());
+        self
+    }
+
+    /// An argument whose value may stand in the audit trail, by its name at the top level.
+    #[must_use]
+    pub fn recorded(mut self, argument: impl Into<String>) -> Self {
+        self.definition.recorded.push(argument.into());
+        self
+    }
+
     /// The name of the tool.
     #[must_use]
     pub fn name(&self) -> &str {

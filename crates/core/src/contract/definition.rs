@@ -44,6 +44,10 @@ pub struct Definition {
     pub output_bytes: Option<usize>,
     /// Labels for policies; never shown to a client.
     pub labels: Vec<String>,
+    /// Scopes that the credential of a caller must have, all of them.
+    pub scopes: Vec<String>,
+    /// The arguments whose values may stand in the audit trail, by their names at the top level.
+    pub recorded: Vec<String>,
     /// What carries the tool out, where that is text, such as a statement and the name of its source. It
     /// is part of the digest, so that a changed tool voids cursors and approvals; never shown to a client.
     pub implementation: Option<String>,
@@ -65,6 +69,8 @@ impl Definition {
             timeout: None,
             output_bytes: None,
             labels: Vec::new(),
+            scopes: Vec::new(),
+            recorded: Vec::new(),
             implementation: None,
         }
     }
@@ -126,7 +132,7 @@ pub(super) fn compile(definition: &Definition, limits: &Limits) -> Result<Contra
     match (name, input) {
         (Some(name), Some(input)) if faults.is_empty() => {
             let rendered = render(definition, &input, output.as_ref());
-            let digest = digest(&rendered, definition.effect, definition.implementation.as_deref());
+            let digest = digest(&rendered, definition);
             Ok(Contract {
                 input_prefix: input_prefix(&name),
                 name,
@@ -142,6 +148,8 @@ pub(super) fn compile(definition: &Definition, limits: &Limits) -> Result<Contra
                     .min(limits.message.bytes),
                 rendered,
                 labels: definition.labels.clone(),
+                scopes: definition.scopes.clone(),
+                recorded: definition.recorded.clone(),
             })
         }
         _ => Err(faults),
@@ -268,12 +276,18 @@ fn compact(text: &str) -> String {
 }
 
 /// The digest of everything visible, and of what is not shown but decides: the effect, and what carries the
-/// tool out.
-fn digest(rendered: &str, effect: Effect, implementation: Option<&str>) -> ContractDigest {
+/// tool out, and which scopes and labels it has.
+fn digest(rendered: &str, definition: &Definition) -> ContractDigest {
     let mut builder = DigestBuilder::new("callgate/contract/1");
-    builder.field("effect", effect.as_str());
-    if let Some(implementation) = implementation {
+    builder.field("effect", definition.effect.as_str());
+    if let Some(implementation) = &definition.implementation {
         builder.field("implementation", implementation);
+    }
+    for scope in &definition.scopes {
+        builder.field("scope", scope);
+    }
+    for label in &definition.labels {
+        builder.field("label", label);
     }
     let bounds = json::Limits::DEFAULT.with_bytes(64 << 20).with_depth(256).with_nodes(1 << 22);
     if let Ok(document) = Document::parse(rendered, &bounds) {

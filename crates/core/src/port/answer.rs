@@ -6,6 +6,10 @@ use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
+use std::time::Duration;
+
+use tokio::time::error::Elapsed;
+use tokio::time::timeout;
 
 /// An answer that is there, or a future that will give it.
 #[must_use = "an answer does nothing until it is awaited"]
@@ -25,6 +29,19 @@ impl<'a, T> Answer<'a, T> {
     /// An answer that needs to wait.
     pub fn later(future: impl Future<Output = T> + Send + 'a) -> Self {
         Self::Later(Box::pin(future))
+    }
+}
+
+impl<'a, T: Unpin + Send + 'a> Answer<'a, T> {
+    /// The answer, if it comes in time. One that is there costs no timer.
+    ///
+    /// # Errors
+    /// It did not come in time; its future is dropped.
+    pub async fn within(self, time: Duration) -> Result<T, Elapsed> {
+        match self {
+            Self::Now(Some(answer)) => Ok(answer),
+            waiting => timeout(time, waiting).await,
+        }
     }
 }
 

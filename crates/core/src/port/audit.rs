@@ -1,29 +1,54 @@
 //! Evidence: one record for each call, however it ended.
 //!
-//! A record never holds an argument, a result or a secret.
+//! A record never holds a result or a secret, and of the arguments only a digest and the values of those
+//! that the contract names. The pipeline writes records; nothing else does.
+
+mod log;
 
 use std::time::Duration;
 
-use crate::contract::digest::{ContractDigest, InputDigest};
-use crate::port::Transport;
+pub use log::LogAudit;
+
+use super::Answer;
+use crate::contract::Contract;
+use crate::contract::digest::{Digest, InputDigest};
+use crate::port::{Decision, Timestamp, Transport};
 use crate::principal::Principal;
 use crate::receipt::{CallId, EffectStatus};
-use crate::refusal::{Code, Party};
+use crate::refusal::{Code, Refusal};
 
 /// What is known of one call at its end.
+///
+/// A call that was refused early is known less well: what a step had not found out yet is `None`.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Record<'a> {
     /// The id that the caller's receipt quotes.
     pub call: CallId,
+    /// When the call came in.
+    pub started: Timestamp,
+    /// How the request came in.
+    pub transport: Transport,
     /// Who called.
-    pub principal: &'a Principal,
-    /// Which tool.
-    pub tool: &'a str,
-    /// Which definition of it.
-    pub contract: ContractDigest,
+    pub principal: Option<&'a Principal>,
+    /// The name that was asked for; anything a client may send.
+    pub requested: &'a str,
+    /// Which tool that is, by which definition; nothing where none may be seen by that name.
+    pub contract: Option<&'a Contract>,
     /// Which arguments, by digest.
-    pub input: InputDigest,
+    pub input: Option<InputDigest>,
+    /// The arguments that the contract names for the trail: one JSON object.
+    pub view: Option<&'a str>,
+    /// What the policy decided.
+    pub decision: Option<&'a Decision>,
+    /// The digest of the policy and of the configuration that feeds it.
+    pub policy: Digest,
+    /// Whether an approval was used up for the call.
+    pub approved: bool,
+    /// How the call relates to earlier ones of the same intention.
+    pub idempotency: Idempotency,
+    /// What the caller got.
+    pub result: ResultKind,
     /// Why the call was refused or failed; nothing when it was answered.
     pub code: Option<Code>,
     /// What the operator may know of the reason.
@@ -34,104 +59,72 @@ pub struct Record<'a> {
     pub latency: Duration,
 }
 
-impl<'a> Record<'a> {
-    /// A record of a call that was answered, to be completed by its fields.
+/// How a call relates to earlier ones of the same intention.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Idempotency {
+    /// The tool changes nothing, so nothing had to be kept apart.
+    #[default]
+    NotNeeded,
+}
+
+impl Idempotency {
+    /// The name in records.
     #[must_use]
-    pub fn new(
-        call: CallId,
-        principal: &'a Principal,
-        tool: &'a str,
-        contract: ContractDigest,
-        input: InputDigest,
-    ) -> Self {
-        Self {
-            call,
-            principal,
-            tool,
-            contract,
-            input,
-            code: None,
-            detail: None,
-            effect: EffectStatus::None,
-            latency: Duration::ZERO,
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::NotNeeded => "not_needed",
         }
     }
 }
 
-/// A call that was refused before it was admitted to the tool: there is no receipt, and who called may not
-/// be known.
-#[derive(Clone, Copy, Debug)]
+/// What the caller got.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct RefusedCall<'a> {
-    /// The name that was asked for; anything a client may send.
-    pub requested: &'a str,
-    /// How the request came in.
-    pub transport: Transport,
-    /// Why it was refused.
-    pub code: Code,
-    /// What the operator may know of the reason.
-    pub detail: Option<&'a str>,
+pub enum ResultKind {
+    /// A result.
+    Complete,
+    /// A result in which the tool says that it could not do what was asked.
+    ToolError,
+    /// Questions; the client calls again with the answers.
+    InputRequired,
+    /// A refusal before the tool ran.
+    Refused,
+    /// A failure while the tool ran, or of its result.
+    Failed,
+    /// Nothing: the caller was gone.
+    Cancelled,
+}
+
+impl ResultKind {
+    /// The name in records.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Complete => "complete",
+            Self::ToolError => "tool_error",
+            Self::InputRequired => "input_required",
+            Self::Refused => "refused",
+            Self::Failed => "failed",
+            Self::Cancelled => "cancelled",
+        }
+    }
 }
 
 /// Takes the record of each call.
 pub trait Audit: Send + Sync {
-    /// Writes one record. Called once for each reserved call, also when its caller is gone, so it must
-    /// not wait.
-    fn record(&self, record: &Record<'_>);
+    /// Whether a record of a call of this tool could be written now. Asked before a tool runs, so that
+    /// nothing happens that nobody can account for. It must not wait.
+    ///
+    /// # Errors
+    /// [`Code::GateUnavailable`] when the trail cannot be written and calls of this kind must then not be made.
+    fn ready(&self, contract: &Contract) -> Result<(), Refusal>;
 
-    /// Writes that a call was refused before anything was reserved. It must not wait.
-    fn refused(&self, refused: &RefusedCall<'_>);
-}
-
-/// Writes records to the log, for servers without a store for them: calls as information, faults that the
-/// operator has to mend as warnings.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct LogAudit;
-
-/// The log target of records.
-const TARGET: &str = "callgate::audit";
-
-/// The longest requested name that is written, in characters.
-const REQUESTED_MAX: usize = 128;
-
-impl Audit for LogAudit {
-    fn record(&self, record: &Record<'_>) {
-        let latency = u64::try_from(record.latency.as_micros()).unwrap_or(u64::MAX);
-        let tenant = record.principal.tenant.as_deref().unwrap_or("");
-        // The level is part of a log statement's place, so there is one statement for each.
-        macro_rules! write {
-            ($level:ident) => {
-                tracing::$level!(
-                    target: TARGET,
-                    call = %record.call,
-                    principal = %record.principal.subject,
-                    tenant,
-                    tool = record.tool,
-                    contract = %record.contract,
-                    input = %record.input,
-                    outcome = record.code.map_or("answered", Code::as_str),
-                    detail = record.detail.unwrap_or(""),
-                    effect = record.effect.as_str(),
-                    latency_us = latency,
-                    "call"
-                )
-            };
-        }
-        match record.code.map(Code::party) {
-            None | Some(Party::Caller | Party::Policy) => write!(info),
-            Some(Party::Tool | Party::Upstream | Party::Us) => write!(warn),
-        }
-    }
-
-    fn refused(&self, refused: &RefusedCall<'_>) {
-        let requested: String = refused.requested.chars().take(REQUESTED_MAX).collect();
-        tracing::info!(
-            target: TARGET,
-            requested = ?requested,
-            transport = ?refused.transport,
-            outcome = refused.code.as_str(),
-            detail = refused.detail.unwrap_or(""),
-            "refused"
-        );
-    }
+    /// Takes one record. It is handed over when the method is called; the answer comes when it is as durable
+    /// as the store promises, and dropping the answer takes nothing back.
+    ///
+    /// # Errors
+    /// [`Code::GateUnavailable`] when the record was not written and the result of such a call must then not
+    /// leave.
+    fn record<'a>(&'a self, record: &Record<'_>) -> Answer<'a, Result<(), Refusal>>;
 }

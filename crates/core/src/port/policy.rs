@@ -52,6 +52,28 @@ pub enum Decision {
     },
 }
 
+impl Decision {
+    /// The name in records.
+    #[must_use]
+    pub const fn as_str(&self) -> &'static str {
+        match self {
+            Self::Permit { .. } => "permit",
+            Self::NeedsApproval { .. } => "needs_approval",
+            Self::Deny { .. } => "deny",
+        }
+    }
+
+    /// The rules that decided.
+    #[must_use]
+    pub fn policies(&self) -> &[String] {
+        match self {
+            Self::Permit { policies } | Self::NeedsApproval { policies } | Self::Deny { policies } => {
+                policies
+            }
+        }
+    }
+}
+
 /// Decides what is visible and what may be called. Both decisions come from the same rules.
 ///
 /// Cancel safe: dropping the answer leaves nothing behind.

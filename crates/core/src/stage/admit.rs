@@ -63,6 +63,7 @@ mod tests {
 
     use super::{Admission, admit};
     use crate::call::Call;
+    use crate::limits::Limits;
     use crate::port::{Credentials, LocalIdentity, SilentPeer, Transport};
     use crate::principal::Principal;
     use crate::refusal::Code;
@@ -81,12 +82,15 @@ mod tests {
         let admission = Admission::new(2);
         let mut held = Vec::new();
         for _ in 0..2 {
-            held.push(admit(&admission, authenticate(&identity, &call).await.unwrap()).unwrap());
+            held.push(
+                admit(&admission, authenticate(&Limits::default(), &identity, &call).await.unwrap()).unwrap(),
+            );
         }
-        let refused = admit(&admission, authenticate(&identity, &call).await.unwrap()).unwrap_err();
+        let refused =
+            admit(&admission, authenticate(&Limits::default(), &identity, &call).await.unwrap()).unwrap_err();
         assert_eq!(refused.code(), Code::Busy);
         held.pop();
-        assert!(admit(&admission, authenticate(&identity, &call).await.unwrap()).is_ok());
+        assert!(admit(&admission, authenticate(&Limits::default(), &identity, &call).await.unwrap()).is_ok());
         assert_eq!(Arc::strong_count(&admission.in_flight), 2);
     }
 }

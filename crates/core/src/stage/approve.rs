@@ -4,8 +4,10 @@
 
 use super::authorize::Authorized;
 use super::validate::Validated;
+use crate::entry::Entry;
+use crate::limits::Limits;
 use crate::port::{Approval, Approvals};
-use crate::refusal::Refusal;
+use crate::refusal::{Code, Refusal};
 
 /// Evidence: the call is permitted, and approved where it had to be.
 #[derive(Debug)]
@@ -21,12 +23,20 @@ impl<'r> Approved<'r> {
 }
 
 /// Uses up an approval, if one is needed.
-pub async fn approve<'r>(port: &dyn Approvals, authorized: Authorized<'r>) -> Result<Approved<'r>, Refusal> {
+pub async fn approve<'r>(
+    limits: &Limits,
+    port: &dyn Approvals,
+    authorized: Authorized<'r>,
+    entry: &mut Entry<'_>,
+) -> Result<Approved<'r>, Refusal> {
     if authorized.needs_approval() {
         let validated = authorized.validated();
         let resolved = validated.resolved();
         let approval = Approval::new(resolved.principal(), resolved.contract().digest, validated.input());
-        port.consume(approval).await?;
+        port.consume(approval).within(limits.port_timeout).await.map_err(|_elapsed| {
+            Refusal::new(Code::GateUnavailable, "the approvals did not answer in time")
+        })??;
+        entry.approved();
     }
     Ok(Approved { authorized })
 }

@@ -5,9 +5,10 @@
 use std::sync::Arc;
 
 use crate::call::Call;
+use crate::limits::Limits;
 use crate::port::Authenticate;
 use crate::principal::Principal;
-use crate::refusal::Refusal;
+use crate::refusal::{Code, Refusal};
 
 /// Evidence: the principal of this request is known.
 #[derive(Debug)]
@@ -17,13 +18,20 @@ pub struct Authenticated {
 }
 
 impl Authenticated {
-    pub(in crate::stage) fn principal(&self) -> &Arc<Principal> {
+    pub(crate) fn principal(&self) -> &Arc<Principal> {
         &self.principal
     }
 }
 
 /// Finds the principal of the request.
-pub async fn authenticate(port: &dyn Authenticate, call: &Call<'_>) -> Result<Authenticated, Refusal> {
-    let principal = port.authenticate(call.credentials).await?;
+pub async fn authenticate(
+    limits: &Limits,
+    port: &dyn Authenticate,
+    call: &Call<'_>,
+) -> Result<Authenticated, Refusal> {
+    let principal =
+        port.authenticate(call.credentials).within(limits.port_timeout).await.map_err(|_elapsed| {
+            Refusal::new(Code::IdentityUnavailable, "who calls could not be found out in time")
+        })??;
     Ok(Authenticated { principal })
 }

@@ -3,6 +3,7 @@
 //! It must never permit on its own: no decision is a refusal.
 
 use super::validate::Validated;
+use crate::entry::Entry;
 use crate::port::{Decision, Question};
 use crate::refusal::{Code, Refusal};
 use crate::snapshot::Snapshot;
@@ -12,7 +13,7 @@ use crate::snapshot::Snapshot;
 #[must_use]
 pub struct Authorized<'r> {
     validated: Validated<'r>,
-    needs_approval: bool,
+    decision: Decision,
 }
 
 impl<'r> Authorized<'r> {
@@ -21,21 +22,37 @@ impl<'r> Authorized<'r> {
     }
 
     pub(in crate::stage) fn needs_approval(&self) -> bool {
-        self.needs_approval
+        matches!(self.decision, Decision::NeedsApproval { .. })
     }
 }
 
-/// Asks the policy.
-pub async fn authorize<'r>(snapshot: &Snapshot, validated: Validated<'r>) -> Result<Authorized<'r>, Refusal> {
+/// Compares the scopes of the credential and asks the policy.
+pub async fn authorize<'r>(
+    snapshot: &Snapshot,
+    validated: Validated<'r>,
+    entry: &mut Entry<'_>,
+) -> Result<Authorized<'r>, Refusal> {
     let resolved = validated.resolved();
-    let question = Question::new(resolved.principal(), resolved.contract(), validated.arguments());
-    let needs_approval = match snapshot.policy.decide(question).await? {
-        Decision::Permit { .. } => false,
-        Decision::NeedsApproval { .. } => true,
+    let (principal, contract) = (resolved.principal(), resolved.contract());
+    // The coarse gate first: whoever may see the tool is told all scopes that its calls need.
+    if !contract.scopes().iter().all(|scope| principal.has_scope(scope)) {
+        return Err(Refusal::new(
+            Code::InsufficientScope,
+            "the credential lacks a scope that this tool needs",
+        )
+        .with_scopes(contract.scopes().to_vec()));
+    }
+    let question = Question::new(principal, contract, validated.arguments());
+    let decision =
+        snapshot.policy.decide(question).within(snapshot.limits.port_timeout).await.map_err(
+            |_elapsed| Refusal::new(Code::GateUnavailable, "the policy was not decided in time"),
+        )??;
+    entry.decided(&decision);
+    match decision {
+        Decision::Permit { .. } | Decision::NeedsApproval { .. } => Ok(Authorized { validated, decision }),
         Decision::Deny { policies } => {
-            return Err(Refusal::new(Code::Forbidden, "the policy of this server does not permit the call")
-                .with_detail(format_args!("denied by: {}", policies.join(", "))));
+            Err(Refusal::new(Code::Forbidden, "the policy of this server does not permit the call")
+                .with_detail(format_args!("denied by: {}", policies.join(", "))))
         }
-    };
-    Ok(Authorized { validated, needs_approval })
+    }
 }

@@ -10,6 +10,7 @@ use tokio::time::timeout_at;
 
 use super::reserve::Reserved;
 use crate::call::Call;
+use crate::entry::Entry;
 use crate::invocation::{Invocation, Noted};
 use crate::limits::Limits;
 use crate::port::Execution;
@@ -31,12 +32,17 @@ impl<'r> Executed<'r> {
 }
 
 /// Runs the tool until it ends or its time is over.
-pub async fn execute<'r>(limits: &Limits, reserved: Reserved<'r>, call: &Call<'_>) -> Executed<'r> {
+pub async fn execute<'r>(
+    limits: &Limits,
+    reserved: Reserved<'r>,
+    call: &Call<'_>,
+    entry: &Entry<'_>,
+) -> Executed<'r> {
     let validated = reserved.validated();
     let resolved = validated.resolved();
-    let deadline = reserved.started() + resolved.contract().timeout;
+    let deadline = entry.since() + resolved.contract().timeout;
     let invocation = Invocation {
-        call: reserved.call(),
+        call: entry.id(),
         contract: resolved.contract(),
         principal: resolved.principal(),
         arguments: validated.arguments(),

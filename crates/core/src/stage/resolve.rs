@@ -24,22 +24,25 @@ impl Resolved {
         self.admitted.principal()
     }
 
-    pub(in crate::stage) fn tool(&self) -> &Arc<Tool> {
+    pub(crate) fn tool(&self) -> &Arc<Tool> {
         &self.tool
     }
 
-    pub(in crate::stage) fn contract(&self) -> &Contract {
+    pub(crate) fn contract(&self) -> &Contract {
         &self.tool.contract
     }
 }
 
 /// Finds the tool by its exact name.
 pub fn resolve(snapshot: &Snapshot, admitted: Admitted, call: &Call<'_>) -> Result<Resolved, Refusal> {
-    let tool = snapshot
-        .catalogue
-        .find(call.name)
-        .filter(|tool| snapshot.policy.is_visible(admitted.principal(), &tool.contract))
-        .map(Arc::clone)
-        .ok_or_else(|| Refusal::new(Code::UnknownTool, "unknown tool"))?;
-    Ok(Resolved { admitted, tool })
+    let Some(tool) = snapshot.catalogue.find(call.name) else { return Err(unknown("no tool has this name")) };
+    if !snapshot.policy.is_visible(admitted.principal(), &tool.contract) {
+        return Err(unknown("the policy hides this tool from the principal"));
+    }
+    Ok(Resolved { admitted, tool: Arc::clone(tool) })
+}
+
+/// The one answer of this step; only the trail tells what the reason was.
+fn unknown(reason: &str) -> Refusal {
+    Refusal::new(Code::UnknownTool, "unknown tool").with_detail(reason)
 }

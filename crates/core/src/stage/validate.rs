@@ -28,15 +28,15 @@ pub struct Validated<'r> {
 }
 
 impl<'r> Validated<'r> {
-    pub(in crate::stage) fn resolved(&self) -> &Resolved {
+    pub(crate) fn resolved(&self) -> &Resolved {
         &self.resolved
     }
 
-    pub(in crate::stage) fn arguments(&self) -> Value<'r> {
+    pub(crate) fn arguments(&self) -> Value<'r> {
         self.arguments
     }
 
-    pub(in crate::stage) fn input(&self) -> InputDigest {
+    pub(crate) fn input(&self) -> InputDigest {
         self.input
     }
 

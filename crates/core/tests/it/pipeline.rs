@@ -64,6 +64,7 @@ async fn a_hidden_tool_and_an_unknown_one_give_the_same_answer() {
     assert_eq!(hidden.code().as_str(), "unknown_tool");
     let refused = [recorded("secret", "unknown_tool"), recorded("nothing", "unknown_tool")].concat();
     assert_eq!(gate.records.taken(), refused, "whoever probes for tools is on record");
+    assert_ne!(hidden.detail(), unknown.detail(), "only the record tells the two apart");
 }
 
 /// Requirements: TOOL-26.
@@ -205,6 +206,69 @@ async fn a_call_that_is_dropped_stops_the_tool_and_is_recorded_as_cancelled() {
     tokio::time::sleep(Duration::from_millis(1)).await;
     assert_eq!(stopped.load(Ordering::Relaxed), 11, "the future and the work beside it are stopped");
     assert_eq!(gate.records.taken(), recorded("slow", "cancelled"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_is_dropped_before_its_tool_runs_is_recorded_too() {
+    struct Thinks;
+    impl Policy for Thinks {
+        fn is_visible(&self, _: &Principal, _: &Contract) -> bool {
+            true
+        }
+        fn is_same_for_all(&self) -> bool {
+            true
+        }
+        fn decide<'a>(&'a self, _: Question<'a>) -> Answer<'a, Result<Decision, Refusal>> {
+            Answer::later(std::future::pending())
+        }
+    }
+    let gate = Gate::with([tool(&definition("echo"), answers("1"))], Limits::default(), Arc::new(Thinks));
+    let dropped = tokio::time::timeout(Duration::from_millis(5), gate.call("echo", "{}")).await;
+    assert!(dropped.is_err());
+    assert_eq!(gate.records.taken(), recorded("echo", "cancelled"));
+    // Nobody leaves: the port itself has a bound.
+    assert_eq!(code(&gate.call("echo", "{}").await), "gate_unavailable");
+    assert_eq!(gate.records.taken(), recorded("echo", "gate_unavailable"));
+}
+
+#[tokio::test]
+async fn a_credential_without_a_scope_is_told_all_scopes_of_the_tool_before_the_policy_is_asked() {
+    struct NeverAsked;
+    impl Policy for NeverAsked {
+        fn is_visible(&self, _: &Principal, _: &Contract) -> bool {
+            true
+        }
+        fn is_same_for_all(&self) -> bool {
+            true
+        }
+        fn decide<'a>(&'a self, _: Question<'a>) -> Answer<'a, Result<Decision, Refusal>> {
+            panic!("the scopes are compared first")
+        }
+    }
+    let mut guarded = definition("guarded");
+    guarded.scopes = vec!["invoices:read".into(), "invoices:list".into()];
+    let gate = Gate::with([tool(&guarded, answers("1"))], Limits::default(), Arc::new(NeverAsked));
+    let refusal = gate.call("guarded", "{}").await.unwrap_err();
+    assert_eq!(refusal.code().as_str(), "insufficient_scope");
+    assert_eq!(refusal.scopes(), ["invoices:read", "invoices:list"]);
+}
+
+#[tokio::test]
+async fn a_result_whose_record_is_not_written_does_not_leave() {
+    let gate = Gate::new([tool(&definition("echo"), answers("1"))]);
+    gate.records.fail_next();
+    let result = gate.call("echo", "{}").await;
+    assert_eq!(code(&result), "gate_unavailable");
+    assert!(result.is_ok(), "the call has a receipt, because its tool has run");
+}
+
+#[tokio::test]
+async fn the_record_shows_the_declared_arguments_and_no_other() {
+    let mut shown = definition("echo");
+    shown.recorded = vec!["n".into()];
+    let gate = Gate::new([tool(&shown, answers("1"))]);
+    let _settled = gate.call("echo", r#"{"n":9007199254740993,"s":"private"}"#).await.unwrap();
+    assert_eq!(gate.records.views(), [r#"{"n":9007199254740993}"#]);
 }
 
 /// Requirements: TOOL-21, TOOL-28.

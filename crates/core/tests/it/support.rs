@@ -1,6 +1,6 @@
 //! A small gate for tests: tools made of closures, a recording audit, a clock that is set by hand.
 
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use callgate_core::call::Call;
@@ -13,10 +13,10 @@ use callgate_core::pipeline::Pipeline;
 use callgate_core::policy::LocalPolicy;
 use callgate_core::port::{
     Answer, Audit, Clock, Credentials, Execute, Execution, LocalIdentity, NoApprovals, NoLedger, Policy,
-    Record, RefusedCall, SilentPeer, SystemEntropy, Timestamp, Transport,
+    Record, SilentPeer, SystemEntropy, Timestamp, Transport,
 };
 use callgate_core::principal::Principal;
-use callgate_core::refusal::Refusal;
+use callgate_core::refusal::{Code, Refusal};
 use callgate_core::seal::KeyRing;
 use callgate_core::snapshot::{Catalogue, Snapshot, Tool};
 use callgate_protocol::json::{self, Document};
@@ -33,22 +33,41 @@ impl Clock for SetClock {
 
 /// Keeps what a record says of the end of a call.
 #[derive(Default)]
-pub(crate) struct Records(pub(crate) Mutex<Vec<(String, String)>>);
+pub(crate) struct Records {
+    taken: Mutex<Vec<(String, String)>>,
+    views: Mutex<Vec<String>>,
+    fails: AtomicBool,
+}
 
 impl Records {
     pub(crate) fn taken(&self) -> Vec<(String, String)> {
-        std::mem::take(&mut *self.0.lock().unwrap())
+        std::mem::take(&mut *self.taken.lock().unwrap())
+    }
+
+    /// What the records said of arguments.
+    pub(crate) fn views(&self) -> Vec<String> {
+        std::mem::take(&mut *self.views.lock().unwrap())
+    }
+
+    /// Takes no record any more.
+    pub(crate) fn fail_next(&self) {
+        self.fails.store(true, Ordering::Relaxed);
     }
 }
 
 impl Audit for Records {
-    fn record(&self, record: &Record<'_>) {
-        let outcome = record.code.map_or("answered", |code| code.as_str());
-        self.0.lock().unwrap().push((record.tool.to_owned(), outcome.to_owned()));
+    fn ready(&self, _contract: &Contract) -> Result<(), Refusal> {
+        Ok(())
     }
 
-    fn refused(&self, refused: &RefusedCall<'_>) {
-        self.0.lock().unwrap().push((refused.requested.to_owned(), refused.code.as_str().to_owned()));
+    fn record<'a>(&'a self, record: &Record<'_>) -> Answer<'a, Result<(), Refusal>> {
+        let outcome = record.code.map_or("answered", |code| code.as_str());
+        self.taken.lock().unwrap().push((record.requested.to_owned(), outcome.to_owned()));
+        self.views.lock().unwrap().extend(record.view.map(str::to_owned));
+        if self.fails.load(Ordering::Relaxed) {
+            return Answer::now(Err(Refusal::new(Code::GateUnavailable, "the trail cannot be written")));
+        }
+        Answer::now(Ok(()))
     }
 }
 

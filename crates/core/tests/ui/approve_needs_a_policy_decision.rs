@@ -1,8 +1,15 @@
+use callgate_core::entry::Entry;
+use callgate_core::limits::Limits;
 use callgate_core::port::Approvals;
 use callgate_core::stage::{approve::approve, validate::Validated};
 
-async fn skip_authorize(port: &dyn Approvals, validated: Validated<'_>) {
-    let _ = approve(port, validated).await;
+async fn skip_authorize(
+    limits: &Limits,
+    port: &dyn Approvals,
+    validated: Validated<'_>,
+    entry: &mut Entry<'_>,
+) {
+    let _ = approve(limits, port, validated, entry).await;
 }
 
 fn main() {}

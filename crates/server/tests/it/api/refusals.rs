@@ -5,7 +5,8 @@ use std::time::Duration;
 use callgate_core::contract::digest::Digest;
 use callgate_core::contract::{Contract, Effect};
 use callgate_core::port::{
-    Answer as PortAnswer, Clock, Decision, Entropy, EntropyError, Policy, Question, Timestamp,
+    Answer as PortAnswer, Authenticate, Clock, Credentials, Decision, Entropy, EntropyError, Policy,
+    Question, Timestamp,
 };
 use callgate_core::principal::Principal;
 use callgate_core::refusal::{Code, Refusal};
@@ -41,6 +42,32 @@ impl Entropy for Sevens {
 
 fn server() -> ServerBuilder {
     Server::builder("refusals", "1").clock(Noon).entropy(Sevens(usize::MAX.into()))
+}
+
+/// Ports that never answer.
+struct Hangs;
+
+impl Authenticate for Hangs {
+    fn authenticate<'a>(
+        &'a self,
+        _: Credentials<'a>,
+    ) -> PortAnswer<'a, Result<std::sync::Arc<Principal>, Refusal>> {
+        PortAnswer::later(std::future::pending())
+    }
+}
+
+impl Policy for Hangs {
+    fn is_visible(&self, _: &Principal, _: &Contract) -> bool {
+        true
+    }
+
+    fn is_same_for_all(&self) -> bool {
+        true
+    }
+
+    fn decide<'a>(&'a self, _: Question<'a>) -> PortAnswer<'a, Result<Decision, Refusal>> {
+        PortAnswer::later(std::future::pending())
+    }
 }
 
 /// A policy that decides the same for every call.
@@ -105,6 +132,17 @@ async fn provoke(code: Code) -> Answer {
             caller.remote = ([203, 0, 113, 7], 80).into();
             caller.tool("t", "{}").await
         }
+        Code::IdentityUnavailable => {
+            Caller::new(server().authenticate(Hangs).tool(tool("t"))).tool("t", "{}").await
+        }
+        Code::InsufficientScope => {
+            Caller::new(server().tool(tool("t").scope("read").scope("write"))).tool("t", "{}").await
+        }
+        Code::GateUnavailable => {
+            Caller::new(server().policy(Hangs, Digest::of_bytes(b"hangs")).tool(tool("t")))
+                .tool("t", "{}")
+                .await
+        }
         Code::Forbidden => {
             let deny = Decides(Decision::Deny { policies: vec!["no-reads".into()] });
             Caller::new(server().policy(deny, Digest::of_bytes(b"deny")).tool(tool("t")))
@@ -158,6 +196,7 @@ async fn provoke(code: Code) -> Answer {
             Caller::new(builder.tool(tool("t"))).tool("t", "{}").await
         }
         Code::InvalidCursor
+        | Code::RateLimited
         | Code::LedgerRequired
         | Code::Cancelled
         | Code::ToolFailed
