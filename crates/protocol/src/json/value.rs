@@ -10,6 +10,13 @@ use super::bounds::{Limits, ParseError, ParseErrorKind};
 use super::number::Decimal;
 use super::parse::parse;
 
+mod escape;
+mod parts;
+
+pub(super) use escape::decode_string;
+pub use escape::unescape;
+pub use parts::{Entries, Entry, Fingerprint, Items, Members, Part, Parts};
+
 /// What a node of the index stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
@@ -157,7 +164,12 @@ impl Document {
 
     #[inline]
     fn node(&self, at: u32) -> Node {
-        self.nodes.get(at as usize).copied().unwrap_or(Node::NULL)
+        *self.node_ref(at)
+    }
+
+    #[inline]
+    fn node_ref(&self, at: u32) -> &Node {
+        self.nodes.get(at as usize).unwrap_or(&Node::NULL)
     }
 }
 
@@ -333,11 +345,25 @@ impl<'d> Value<'d> {
         Members { document: self.document, at: self.at + 1, left }
     }
 
-    /// The members as the index has them, for loops that look at many members and few values.
+    /// The items as the index has them, for loops that look at many of them.
+    #[inline]
+    #[must_use]
+    pub fn parts(self) -> Parts<'d> {
+        Parts { items: self.items() }
+    }
+
+    /// The members as the index has them, for loops that look at many of them.
     #[inline]
     #[must_use]
     pub fn entries(self) -> Entries<'d> {
         Entries { members: self.members() }
+    }
+
+    /// This value as the index has it.
+    #[inline]
+    #[must_use]
+    pub fn part(self) -> Part<'d> {
+        Part { document: self.document, node: self.document.node_ref(self.at), at: self.at }
     }
 
     /// The member of that name, in time linear in the number of members.
@@ -380,150 +406,5 @@ impl fmt::Debug for Value<'_> {
     /// Shows kind and place only: arguments and results do not belong in logs.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Value({:?} at byte {})", self.kind(), self.offset())
-    }
-}
-
-/// The items of an array. See [`Value::items`].
-#[derive(Clone, Debug)]
-pub struct Items<'d> {
-    document: &'d Document,
-    at: u32,
-    left: u32,
-}
-
-impl<'d> Iterator for Items<'d> {
-    type Item = Value<'d>;
-
-    #[inline]
-    fn next(&mut self) -> Option<Self::Item> {
-        self.left = self.left.checked_sub(1)?;
-        let value = self.document.at(self.at);
-        self.at = value.node().next;
-        Some(value)
-    }
-
-    fn size_hint(&self) -> (usize, Option<usize>) {
-        (self.left as usize, Some(self.left as usize))
-    }
-}
-
-impl ExactSizeIterator for Items<'_> {}
-
-/// The members of an object, name and value. See [`Value::members`].
-#[derive(Clone, Debug)]
-pub struct Members<'d> {
-    document: &'d Document,
-    at: u32,
-    left: u32,
-}
-
-impl<'d> Iterator for Members<'d> {
-    type Item = (Value<'d>, Value<'d>);
-
-    #[inline]
-    fn next(&mut self) -> Option<Self::Item> {
-        self.left = self.left.checked_sub(1)?;
-        let name = self.document.at(self.at);
-        let value = self.document.at(self.at + 1);
-        self.at = value.node().next;
-        Some((name, value))
-    }
-
-    fn size_hint(&self) -> (usize, Option<usize>) {
-        (self.left as usize, Some(self.left as usize))
-    }
-}
-
-impl ExactSizeIterator for Members<'_> {}
-
-/// Resolves the escapes of a JSON string that is given with its quotes and known to be valid, such as
-/// what [`Value::raw`] gives for a string.
-#[must_use]
-pub fn unescape(quoted: &str) -> Cow<'_, str> {
-    decode_string(quoted)
-}
-
-/// The members of an object as the index has them. See [`Value::entries`].
-#[derive(Clone, Debug)]
-pub struct Entries<'d> {
-    members: Members<'d>,
-}
-
-/// One member, looked up once.
-#[derive(Clone, Copy, Debug)]
-pub struct Entry<'d> {
-    /// The bytes of the name, unless it was written with escapes.
-    pub name: Option<&'d [u8]>,
-    /// The position of the value. The position of the name is one less.
-    pub position: u32,
-    /// The kind of the value.
-    pub kind: Kind,
-    /// The number of bytes of the value's text.
-    pub raw_len: usize,
-}
-
-impl<'d> Iterator for Entries<'d> {
-    type Item = Entry<'d>;
-
-    #[inline(always)]
-    fn next(&mut self) -> Option<Self::Item> {
-        self.members.left = self.members.left.checked_sub(1)?;
-        let document = self.members.document;
-        let at = self.members.at;
-        let [name, value] = document.nodes.get(at as usize..)?.first_chunk::<2>()?;
-        self.members.at = value.next;
-        let quoted = name.start as usize + 1..(name.end as usize).saturating_sub(1);
-        let plain = if name.tag == Tag::String { document.text.as_bytes().get(quoted) } else { None };
-        Some(Entry {
-            name: plain,
-            position: at + 1,
-            kind: value.tag.kind(),
-            raw_len: value.end.saturating_sub(value.start) as usize,
-        })
-    }
-}
-
-fn unquoted(quoted: &str) -> &str {
-    quoted.get(1..quoted.len().saturating_sub(1)).unwrap_or_default()
-}
-
-/// Resolves the escapes of a quoted string that the parser has accepted.
-pub(super) fn decode_string(quoted: &str) -> Cow<'_, str> {
-    let inner = unquoted(quoted);
-    let Some(first) = inner.find('\\') else { return Cow::Borrowed(inner) };
-    let mut decoded = String::with_capacity(inner.len());
-    decoded.push_str(inner.get(..first).unwrap_or_default());
-    let mut rest = inner.get(first..).unwrap_or_default();
-    while let Some(after) = rest.strip_prefix('\\') {
-        let (character, consumed) = decode_escape(after);
-        decoded.push(character);
-        let plain = after.get(consumed..).unwrap_or_default();
-        let end = plain.find('\\').unwrap_or(plain.len());
-        decoded.push_str(plain.get(..end).unwrap_or_default());
-        rest = plain.get(end..).unwrap_or_default();
-    }
-    Cow::Owned(decoded)
-}
-
-/// The character of an escape that starts after its backslash, and how many bytes it takes there.
-fn decode_escape(after: &str) -> (char, usize) {
-    let unit = |at: usize| after.get(at..at + 4).and_then(|digits| u32::from_str_radix(digits, 16).ok());
-    match after.as_bytes().first() {
-        Some(b'b') => ('\u{8}', 1),
-        Some(b'f') => ('\u{c}', 1),
-        Some(b'n') => ('\n', 1),
-        Some(b'r') => ('\r', 1),
-        Some(b't') => ('\t', 1),
-        Some(b'u') => match (unit(1), unit(7)) {
-            (Some(high @ 0xD800..=0xDBFF), Some(low @ 0xDC00..=0xDFFF)) => {
-                let scalar = 0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00);
-                (char::from_u32(scalar).unwrap_or(char::REPLACEMENT_CHARACTER), 11)
-            }
-            (Some(scalar), _) => (char::from_u32(scalar).unwrap_or(char::REPLACEMENT_CHARACTER), 5),
-            (None, _) => (char::REPLACEMENT_CHARACTER, 1),
-        },
-        Some(b'"') => ('"', 1),
-        Some(b'/') => ('/', 1),
-        _ => ('\\', 1),
     }
 }
