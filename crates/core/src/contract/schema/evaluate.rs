@@ -5,13 +5,12 @@
 //! must never answer "valid" when the budget ends, and never recurse beyond its bound. `Schema` calls
 //! it.
 
-use callgate_protocol::json::{Kind, Value};
+use callgate_protocol::json::{Kind, Part, Value};
 
 use super::equal::repeated;
-use super::number::small;
 use super::program::{Node, NodeId, Op, Program, Rule, Span};
-use super::shortcut::Glance;
-use super::source::{Sources, pointer};
+use super::shortcut::Text;
+use super::source::{POINTER_BYTES, Sources, pointer};
 use super::{OverBudget, SchemaLimits, Verdict, Violation, Violations, violation};
 
 mod array;
@@ -114,6 +113,9 @@ pub(super) struct Run<'p, 'v> {
     cold: Option<Box<Cold>>,
 }
 
+/// Space for what was expected; most violations need no more.
+const EXPECTED_BYTES: usize = 96;
+
 /// What is remembered and collected.
 #[derive(Default)]
 struct Cold {
@@ -148,13 +150,13 @@ impl<'p, 'v> Run<'p, 'v> {
 
     /// The verdict of one subschema about the value.
     pub(super) fn accepts(mut self, node: NodeId) -> Result<bool, OverBudget> {
-        let value = self.root;
-        self.apply::<Quick>(node, value).map_err(|_| OverBudget)
+        let position = self.root.position();
+        self.judge::<Quick>(node, position).map_err(|_| OverBudget)
     }
 
     pub(super) fn validate(mut self) -> Verdict {
-        let value = self.root;
-        let verdict = self.apply::<Collect>(self.program.root, value);
+        let (root, position) = (self.program.root, self.root.position());
+        let verdict = self.judge::<Collect>(root, position);
         match verdict {
             Ok(true) => Verdict::Valid,
             Ok(false) | Err(Halt::Full) => {
@@ -169,22 +171,23 @@ impl<'p, 'v> Run<'p, 'v> {
     /// for one step for each part, which is what a glance costs.
     #[inline(never)]
     fn apply<M: Mode>(&mut self, id: NodeId, value: Value<'v>) -> Judged {
-        self.apply_at::<M>(id, value.kind(), value.raw_len(), value.position())
+        self.apply_to::<M>(id, value.part())
     }
 
-    /// As [`Run::apply`], for the loops over members and items, which know the value by its position.
+    /// As [`Run::apply`], for the loops over members and items.
     #[inline(always)]
-    fn apply_at<M: Mode>(&mut self, id: NodeId, kind: Kind, raw_len: usize, position: u32) -> Judged {
-        let accepted = match self.program.node(id).shortcut.glance(kind, raw_len) {
-            Glance::Accepted => true,
-            Glance::If(op) => self.leaf_at(op, position)?,
-            Glance::IfBetween(lowest, highest) => {
-                let small = small(self.root.document().at(position).raw_bytes());
-                small.is_some_and(|small| (lowest..=highest).contains(&small))
-            }
-            Glance::Unsure => false,
+    fn apply_to<M: Mode>(&mut self, id: NodeId, part: Part<'v>) -> Judged {
+        let shortcut = &self.program.node(id).shortcut;
+        let accepted = match part.kind() {
+            Kind::String => match shortcut.text(part.raw_len()) {
+                Text::Accepted => true,
+                Text::If(op) => self.word(op, part)?,
+                Text::Unsure => false,
+            },
+            Kind::Number => shortcut.accepts_number(part),
+            kind => shortcut.accepts_all(kind),
         };
-        if accepted { Ok(true) } else { self.judge::<M>(id, position) }
+        if accepted { Ok(true) } else { self.judge::<M>(id, part.position()) }
     }
 
     /// Applies a subschema to a value that a glance did not settle. The value is named by its position,
@@ -199,7 +202,11 @@ impl<'p, 'v> Run<'p, 'v> {
             return self.refuse::<M>(node, value);
         }
         if node.simple {
-            return self.span::<M>(node, node.of_kind(kind), value);
+            let span = node.of_kind(kind);
+            return match self.program.ops(span) {
+                [Op::Properties(properties)] => self.properties::<M>(node, properties, value),
+                _ => self.span::<M>(node, span, value),
+            };
         }
         self.apply_fully::<M>(id, node, kind, value)
     }
@@ -364,8 +371,8 @@ impl<'p, 'v> Run<'p, 'v> {
         let mut violation = Violation {
             pointer: pointer(self.root, value.position()),
             keyword,
-            expected: String::with_capacity(48),
-            schema_pointer: String::with_capacity(48),
+            expected: String::with_capacity(EXPECTED_BYTES),
+            schema_pointer: String::with_capacity(POINTER_BYTES),
         };
         expected(&mut violation.expected);
         self.program.push_pointer(node, self.sources, &mut violation.schema_pointer);

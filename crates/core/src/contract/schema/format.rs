@@ -11,6 +11,8 @@ mod pointer;
 mod resource;
 mod time;
 
+pub(super) use time::is_date;
+
 /// A format that is asserted, in both dialects.
 ///
 /// | `format` | what is accepted |
@@ -158,7 +160,7 @@ impl Format {
     pub fn accepts(self, text: &str) -> bool {
         match self {
             Self::DateTime => time::is_date_time(text),
-            Self::Date => time::is_date(text),
+            Self::Date => is_date(text.as_bytes()),
             Self::Time => time::is_time(text),
             Self::Duration => time::is_duration(text),
             Self::Email => name::is_email(text, name::Letters::Ascii),

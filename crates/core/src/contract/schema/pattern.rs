@@ -87,13 +87,8 @@ impl Pattern {
         1 + bytes as u64 * self.weight
     }
 
-    /// Whether [`Pattern::matches_bytes`] may be called.
+    /// As [`Pattern::matches`] for the bytes of a text.
     #[inline]
-    pub(super) fn is_simple(&self) -> bool {
-        matches!(self.engine, Engine::Simple(_))
-    }
-
-    /// As [`Pattern::matches`] for a simple pattern and the bytes of a text.
     pub(super) fn matches_bytes(&self, text: &[u8]) -> bool {
         match &self.engine {
             Engine::Simple(simple) => simple.matches(text),
@@ -111,10 +106,7 @@ impl Pattern {
 
     /// Whether the pattern is found anywhere in the text.
     pub(super) fn matches(&self, text: &str) -> bool {
-        match &self.engine {
-            Engine::Simple(simple) => simple.matches(text.as_bytes()),
-            Engine::Automaton(engine) => engine.is_match(text),
-        }
+        self.matches_bytes(text.as_bytes())
     }
 
     /// The pattern as the schema has it.

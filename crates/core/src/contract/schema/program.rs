@@ -19,9 +19,11 @@ use super::source::{Place, Sources, push_token};
 
 mod choice;
 mod property;
+mod word;
 
 pub(super) use choice::{Choice, Tag};
 pub(super) use property::{Dependents, LINEAR_NAMES, PatternProperty, Properties, Property};
+pub(super) use word::Word;
 
 /// The index of a subschema in its program.
 pub(super) type NodeId = u32;
@@ -55,7 +57,7 @@ impl Program {
             steps.push(node.origin);
             node = self.node(parent);
         }
-        pointer.push_str(&sources.pointer(node.place));
+        sources.push_pointer(pointer, node.place);
         let document = sources.document(id.place.document);
         let push_name = |pointer: &mut String, position: u32| {
             pointer.push('/');
@@ -245,9 +247,9 @@ pub(super) enum Op {
     If(Box<Condition>),
     Constant(Place),
     /// A constant that is a string.
-    Word(Box<str>),
+    Word(Word),
     /// An enumeration of strings only.
-    Words(Box<[Box<str>]>),
+    Words(Box<[Word]>),
     Enumeration(Box<[Place]>),
     Compare(Comparison, Bound),
     MultipleOf(Box<Factor>),

@@ -4,8 +4,9 @@
 //! whatever it does not accept is judged by the operations, which also report. It must never accept
 //! what the operations refuse. The compiler makes them, the evaluator tries them first.
 
-use callgate_protocol::json::Kind;
+use callgate_protocol::json::{Kind, Part};
 
+use super::number::{is_written_whole, small};
 use super::program::{Comparison, Edge, Node, Op, Types};
 use super::violation::is_choice_of_values;
 
@@ -91,32 +92,43 @@ impl Shortcut {
         (self.lowest, self.highest) = (lowest, highest);
     }
 
-    /// Whether a value of that kind and length of text is accepted, perhaps on one more condition.
+    /// What is known of a string of that length, quotes included.
     #[inline(always)]
-    pub(super) fn glance(&self, kind: Kind, raw_len: usize) -> Glance {
-        if kind == Kind::String {
-            let length = raw_len.saturating_sub(2);
-            if (self.least as usize..=self.most as usize).contains(&length) {
-                return self.text.map_or(Glance::Accepted, Glance::If);
-            }
-        } else if Types(self.free).has(kind) {
-            return Glance::Accepted;
-        } else if kind == Kind::Number && self.lowest <= self.highest {
-            return Glance::IfBetween(self.lowest, self.highest);
+    pub(super) fn text(&self, raw_len: usize) -> Text {
+        let length = raw_len.saturating_sub(2);
+        if !(self.least as usize..=self.most as usize).contains(&length) {
+            return Text::Unsure;
         }
-        Glance::Unsure
+        self.text.map_or(Text::Accepted, Text::If)
+    }
+
+    /// Whether a number is accepted.
+    #[inline(always)]
+    pub(super) fn accepts_number(&self, part: Part<'_>) -> bool {
+        if self.free & NUMBER != 0 {
+            return true;
+        }
+        if self.lowest == i64::MIN && self.highest == i64::MAX {
+            return is_written_whole(part.raw_bytes());
+        }
+        self.lowest <= self.highest
+            && small(part.raw_bytes()).is_some_and(|number| (self.lowest..=self.highest).contains(&number))
+    }
+
+    /// Whether every value of the kind is accepted, which is not that of numbers or strings.
+    #[inline(always)]
+    pub(super) fn accepts_all(&self, kind: Kind) -> bool {
+        Types(self.free).has(kind)
     }
 }
 
-/// What a glance tells.
+/// What a glance at a string tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Glance {
-    /// The value is accepted.
+pub(super) enum Text {
+    /// It is accepted.
     Accepted,
-    /// The value is accepted if the operation of that index accepts it.
+    /// It is accepted if the operation of that index accepts it.
     If(u32),
-    /// The value is accepted if it is a whole number between these.
-    IfBetween(i64, i64),
     /// The operations must decide.
     Unsure,
 }

@@ -5,7 +5,7 @@
 
 use std::sync::LazyLock;
 
-use callgate_protocol::json::{Document, Kind, Limits, Value, push_integer};
+use callgate_protocol::json::{Document, Entry, Kind, Limits, Part, Value, push_integer};
 
 /// A value in one of the documents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -63,11 +63,18 @@ impl Sources {
 
     /// The JSON pointer of a place; that of another document is preceded by its identifier.
     pub(super) fn pointer(&self, place: Place) -> String {
-        let pointer = pointer(self.document(place.document).root(), place.position);
-        match self.uri(place.document) {
-            Some(uri) => format!("{uri}#{pointer}"),
-            None => pointer,
+        let mut pointer = String::new();
+        self.push_pointer(&mut pointer, place);
+        pointer
+    }
+
+    /// Appends what [`Sources::pointer`] gives.
+    pub(super) fn push_pointer(&self, pointer: &mut String, place: Place) {
+        if let Some(uri) = self.uri(place.document) {
+            pointer.push_str(uri);
+            pointer.push('#');
         }
+        push_pointer(pointer, self.document(place.document).root(), place.position);
     }
 }
 
@@ -112,42 +119,53 @@ static META: LazyLock<[Document; META_COUNT]> = LazyLock::new(|| {
 
 /// The RFC 6901 pointer from `root` to the value, or to the member name, at `position` in it.
 pub(super) fn pointer(root: Value<'_>, position: u32) -> String {
-    let mut pointer = String::new();
+    if position <= root.position() {
+        return String::new();
+    }
+    let mut pointer = String::with_capacity(POINTER_BYTES);
+    push_pointer(&mut pointer, root, position);
+    pointer
+}
+
+/// Space for a pointer; most need no more.
+pub(super) const POINTER_BYTES: usize = 64;
+
+fn push_pointer(pointer: &mut String, root: Value<'_>, position: u32) {
     let mut value = root;
     while value.position() < position {
         match value.kind() {
             Kind::Array => {
-                let holds = |(_, item): &(usize, Value<'_>)| item.position() <= position;
-                let Some((index, item)) = value.items().enumerate().take_while(holds).last() else { break };
+                let holds = |(_, item): &(usize, Part<'_>)| item.position() <= position;
+                let Some((index, item)) = value.parts().enumerate().take_while(holds).last() else { break };
                 pointer.push('/');
-                push_integer(&mut pointer, index);
-                value = item;
+                push_integer(pointer, index);
+                value = item.value();
             }
             Kind::Object => {
-                let holds = |(name, _): &(Value<'_>, Value<'_>)| name.position() <= position;
-                let Some((name, member)) = value.members().take_while(holds).last() else { break };
+                let holds = |entry: &Entry<'_>| entry.name.position() <= position;
+                let Some(entry) = value.entries().take_while(holds).last() else { break };
                 pointer.push('/');
-                push_token(&mut pointer, &name.as_str().unwrap_or_default());
-                if name.position() == position {
+                push_token(pointer, &entry.name.value().as_str().unwrap_or_default());
+                if entry.name.position() == position {
                     break;
                 }
-                value = member;
+                value = entry.value.value();
             }
             _ => break,
         }
     }
-    pointer
 }
 
 /// Appends a member name to a pointer, escaped.
 pub(super) fn push_token(pointer: &mut String, name: &str) {
-    for character in name.chars() {
-        match character {
-            '~' => pointer.push_str("~0"),
-            '/' => pointer.push_str("~1"),
-            _ => pointer.push(character),
-        }
+    let mut rest = name;
+    while let Some(at) = rest.bytes().position(|byte| matches!(byte, b'~' | b'/')) {
+        let (plain, special) = rest.split_at(at);
+        pointer.push_str(plain);
+        pointer.push_str(if special.starts_with('~') { "~0" } else { "~1" });
+        rest = special.get(1..).unwrap_or_default();
     }
+    pointer.push_str(rest);
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@
 
 use callgate_protocol::json::{Kind, Value, push_integer, push_string};
 
-use super::program::{Comparison, Edge, NodeId, Op, Program, Properties, Rule, Types};
+use super::program::{Comparison, Edge, NodeId, Op, Program, Properties, Rule, Types, Word};
 use super::source::Sources;
 
 /// What an evaluation found.
@@ -89,9 +89,9 @@ pub(super) fn push_expected(out: &mut String, op: &Op, sources: &Sources) {
     match op {
         Op::Not(_) => out.push_str("a value that the schema in `not` refuses"),
         Op::Constant(place) => push_values(out, 1, |out, _| push_literal(out, sources.value(*place))),
-        Op::Word(word) => push_values(out, 1, |out, _| push_quoted(out, word)),
+        Op::Word(word) => push_values(out, 1, |out, _| push_quoted(out, word.text())),
         Op::Words(words) => push_values(out, words.len(), |out, at| {
-            push_quoted(out, words.get(at).map(|word| &**word).unwrap_or_default());
+            push_quoted(out, words.get(at).map(Word::text).unwrap_or_default());
         }),
         Op::Enumeration(places) => push_values(out, places.len(), |out, at| {
             if let Some(place) = places.get(at) {
@@ -165,7 +165,7 @@ pub(super) fn push_only_members(out: &mut String, properties: &Properties) {
         if at > 0 {
             out.push_str(", ");
         }
-        push_quoted(out, &property.name);
+        push_quoted(out, property.name.text());
     }
     push_more(out, count);
 }
@@ -219,7 +219,7 @@ pub(super) fn push_description(out: &mut String, node: NodeId, program: &Program
                 if at > 0 {
                     out.push_str(", ");
                 }
-                push_quoted(out, &property.name);
+                push_quoted(out, property.name.text());
             }
             push_more(out, properties.required);
         }

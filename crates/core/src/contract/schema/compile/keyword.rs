@@ -11,7 +11,7 @@ use callgate_protocol::json::{Kind, Value};
 use super::super::format::Format;
 use super::super::number::Factor;
 use super::super::pattern::{COMPILED_BYTES, Pattern, PatternError};
-use super::super::program::{Bound, Choice, Comparison, Condition, Edge, NodeId, Op, Types};
+use super::super::program::{Bound, Choice, Comparison, Condition, Edge, NodeId, Op, Types, Word};
 use super::super::source::Place;
 use super::super::{Dialect, Formats};
 use super::{Compiler, Stop, at, shortened};
@@ -82,7 +82,7 @@ impl<'s> Compiler<'s> {
             "$dynamicRef" if modern => self.dynamic_reference(parts, value)?,
             "type" => self.types(parts, value),
             "const" => parts.any.push(match value.as_str() {
-                Some(text) => Op::Word(text.into()),
+                Some(text) => Op::Word(Word::new(text)),
                 None => Op::Constant(at(parts.place, value)),
             }),
             "enum" => self.enumeration(parts, value)?,
@@ -169,7 +169,7 @@ impl<'s> Compiler<'s> {
         }
         let words = value.items().all(|item| item.kind() == Kind::String);
         parts.any.push(if words {
-            Op::Words(value.items().filter_map(|item| item.as_str().map(|text| text.into())).collect())
+            Op::Words(value.items().filter_map(|item| item.as_str().map(Word::new)).collect())
         } else {
             Op::Enumeration(value.items().map(|item| at(parts.place, item)).collect())
         });

@@ -6,7 +6,7 @@ use callgate_protocol::json::{Kind, Value};
 
 use super::super::Dialect;
 use super::super::program::{
-    Dependents, Edge, LINEAR_NAMES, NodeId, Op, PatternProperty, Properties, Property,
+    Dependents, Edge, LINEAR_NAMES, NodeId, Op, PatternProperty, Properties, Property, Word,
 };
 use super::super::source::Place;
 use super::keyword::{Members, Parts};
@@ -45,8 +45,8 @@ impl<'s> Compiler<'s> {
         {
             for (name, schema) in value.members() {
                 let schema = Some(self.child(parts, schema)?);
-                let name = name.as_str().unwrap_or_default().into();
-                names.push(Property::new(name, schema, false));
+                let name = Word::new(name.as_str().unwrap_or_default());
+                names.push(Property { name, schema, required: false });
             }
         }
         let mut required = 0;
@@ -66,7 +66,7 @@ impl<'s> Compiler<'s> {
         let mut sorted: Vec<u32> = Vec::new();
         if names.len() > LINEAR_NAMES {
             sorted = (0..names.len() as u32).collect();
-            sorted.sort_by_key(|&at| names.get(at as usize).map(|property| &*property.name));
+            sorted.sort_by_key(|&at| names.get(at as usize).map(|property| property.name.text()));
         }
         let (names, sorted) = (names.into_boxed_slice(), sorted.into_boxed_slice());
         parts.object.push(Op::Properties(Box::new(Properties {
@@ -82,7 +82,7 @@ impl<'s> Compiler<'s> {
     /// Marks properties as required, and adds those that are only required.
     fn require(&mut self, names: &mut Vec<Property>, list: Box<[Box<str>]>) -> Result<(), Stop> {
         let mut known: Vec<(Box<str>, usize)> =
-            names.iter().enumerate().map(|(at, property)| (property.name.clone(), at)).collect();
+            names.iter().enumerate().map(|(at, property)| (property.name.text().into(), at)).collect();
         known.sort_unstable();
         self.charge((names.len() + list.len()) as u64)?;
         for name in list {
@@ -90,7 +90,7 @@ impl<'s> Compiler<'s> {
             let property = found.and_then(|found| known.get(found)).and_then(|&(_, at)| names.get_mut(at));
             match property {
                 Some(property) => property.required = true,
-                None => names.push(Property::new(name, None, true)),
+                None => names.push(Property { name: Word::new(name), schema: None, required: true }),
             }
         }
         Ok(())

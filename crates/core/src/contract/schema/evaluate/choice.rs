@@ -146,7 +146,7 @@ impl<'p, 'v> Run<'p, 'v> {
                     continue;
                 }
                 self.budget.charge(value.len() as u64)?;
-                if let Some(member) = value.get(&property.name)
+                if let Some(member) = value.get(property.name.text())
                     && !self.apply::<Quick>(schema, member)?
                 {
                     return Ok(false);

@@ -2,27 +2,28 @@
 //!
 //! Each pays for what it reads before it reads it. The evaluator calls it.
 
-use callgate_protocol::json::Value;
+use callgate_protocol::json::{Part, Value};
 
 use super::super::equal::equal;
-use super::super::program::{Edge, Op};
+use super::super::format::{Format, is_date};
+use super::super::program::{Edge, Op, Word};
 use super::super::source::Place;
 use super::{Judged, Run};
 
 impl<'p, 'v> Run<'p, 'v> {
-    /// The verdict of the operation of that index about the value at a position.
-    pub(super) fn leaf_at(&mut self, op: u32, position: u32) -> Judged {
-        let value = self.root.document().at(position);
+    /// The verdict of the only operation that a string meets, given by its index.
+    #[inline(always)]
+    pub(super) fn word(&mut self, op: u32, part: Part<'v>) -> Judged {
         match self.program.ops.get(op as usize) {
-            // The two that most strings of tools have.
-            Some(Op::Words(words)) if words.len() <= 8 => Ok(is_one_of(words, value)),
-            Some(Op::Word(word)) => Ok(value.is_str(word)),
-            Some(Op::Pattern(pattern)) if pattern.is_simple() => {
-                self.budget.charge(pattern.cost(value.raw_len()))?;
-                let text = value.plain_bytes();
-                Ok(text.is_some_and(|text| pattern.matches_bytes(text)))
+            // Those that most strings of tools have. What is not accepted here is judged again.
+            Some(Op::Words(words)) if words.len() <= 8 => Ok(Word::position(words, part).is_some()),
+            Some(Op::Word(word)) => Ok(word.is_value(part)),
+            Some(Op::Pattern(pattern)) => {
+                self.budget.charge(pattern.cost(part.raw_len()))?;
+                Ok(part.plain_bytes().is_some_and(|text| pattern.matches_bytes(text)))
             }
-            Some(op) => self.leaf(op, value),
+            Some(Op::Format(Format::Date)) => Ok(part.plain_bytes().is_some_and(is_date)),
+            Some(op) => self.leaf(op, part.value()),
             None => Ok(false),
         }
     }
@@ -32,10 +33,10 @@ impl<'p, 'v> Run<'p, 'v> {
     pub(super) fn leaf(&mut self, op: &'p Op, value: Value<'v>) -> Judged {
         Ok(match op {
             Op::Length(edge, bound) => self.length(*edge, *bound, value)?,
-            Op::Word(word) => value.is_str(word),
+            Op::Word(word) => word.is_value(value.part()),
             Op::Words(words) => {
                 self.budget.charge(words.len() as u64)?;
-                is_one_of(words, value)
+                Word::position(words, value.part()).is_some()
             }
             Op::Compare(comparison, bound) => {
                 self.budget.charge_bytes(value.raw_len())?;
@@ -43,10 +44,7 @@ impl<'p, 'v> Run<'p, 'v> {
             }
             Op::Pattern(pattern) => {
                 self.budget.charge(pattern.cost(value.raw_len()))?;
-                match value.plain_bytes() {
-                    Some(text) if pattern.is_simple() => pattern.matches_bytes(text),
-                    _ => pattern.matches(&value.as_str().unwrap_or_default()),
-                }
+                pattern.matches(&value.as_str().unwrap_or_default())
             }
             Op::Format(format) => {
                 let text = value.as_str().unwrap_or_default();
@@ -88,13 +86,6 @@ impl<'p, 'v> Run<'p, 'v> {
         self.budget.charge_bytes(value.raw_len())?;
         let text = value.as_str().unwrap_or_default();
         Ok(within(edge, bound, text.chars().count()))
-    }
-}
-
-fn is_one_of(words: &[Box<str>], value: Value<'_>) -> bool {
-    match value.plain_bytes() {
-        Some(text) => words.iter().any(|word| word.as_bytes() == text),
-        None => words.iter().any(|word| value.is_str(word)),
     }
 }
 

@@ -22,24 +22,15 @@ impl<'p, 'v> Run<'p, 'v> {
         let mut required = 0;
         let mut near = 0;
         for entry in value.entries() {
-            let property = match entry.name {
-                Some(name) => properties.find(name, &mut near),
-                None => {
-                    let name = self.root.document().at(entry.position - 1).as_str().unwrap_or_default();
-                    properties.find_slowly(name.as_bytes(), &mut near)
-                }
-            };
             let mut schema = None;
-            if let Some(property) = property {
+            if let Some(property) = properties.find(entry.name, &mut near) {
                 // Names are unique in an object, so counting them is enough.
                 required += usize::from(property.required);
                 schema = property.schema;
             }
             let fine = match schema {
-                Some(schema) if properties.patterns.is_empty() => {
-                    self.apply_at::<M>(schema, entry.kind, entry.raw_len, entry.position)?
-                }
-                _ => self.other_member::<M>(node, properties, schema, entry.position)?,
+                Some(schema) if properties.patterns.is_empty() => self.apply_to::<M>(schema, entry.value)?,
+                _ => self.other_member::<M>(node, properties, schema, entry.value.position())?,
             };
             if !fine {
                 valid = false;
@@ -118,8 +109,8 @@ impl<'p, 'v> Run<'p, 'v> {
     ) -> Result<(), super::Halt> {
         for property in properties.names.iter().filter(|property| property.required) {
             self.budget.charge(1 + value.len() as u64)?;
-            if value.get(&property.name).is_none() {
-                let expected = |out: &mut String| violation::push_member(out, &property.name);
+            if value.get(property.name.text()).is_none() {
+                let expected = |out: &mut String| violation::push_member(out, property.name.text());
                 self.report(node, "required", value, expected)?;
             }
         }

@@ -177,11 +177,11 @@ impl<'p, 'v> Run<'p, 'v> {
             Op::Properties(properties) if properties.additional.is_some() => marks.all = true,
             Op::Properties(properties) => {
                 let mut near = 0;
-                for (at, (name, _)) in value.members().enumerate() {
+                for (at, entry) in value.entries().enumerate() {
                     self.budget.charge(1)?;
-                    let text = name.as_str().unwrap_or_default();
+                    let text = entry.name.value().as_str().unwrap_or_default();
                     let declared = properties
-                        .find_slowly(text.as_bytes(), &mut near)
+                        .find(entry.name, &mut near)
                         .is_some_and(|property| property.schema.is_some());
                     let mut evaluated = declared;
                     for PatternProperty { pattern, .. } in &properties.patterns {

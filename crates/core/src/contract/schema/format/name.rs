@@ -36,8 +36,15 @@ fn is_local_part(local: &str, letters: Letters) -> bool {
         }
         return true;
     }
-    let atom = |c: char| c.is_ascii_alphanumeric() || "!#$%&'*+-/=?^_`{|}~".contains(c) || beyond(c);
-    local.split('.').all(|part| !part.is_empty() && part.chars().all(atom))
+    let atom = |byte: u8| match byte {
+        b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' => true,
+        b'!' | b'#'..=b'\'' | b'*' | b'+' | b'-' | b'/' | b'=' | b'?' | b'^'..=b'`' | b'{'..=b'~' => true,
+        other => !other.is_ascii() && letters == Letters::Any,
+    };
+    local
+        .as_bytes()
+        .split(|byte| *byte == b'.')
+        .all(|part| !part.is_empty() && part.iter().all(|byte| atom(*byte)))
 }
 
 fn is_mail_domain(domain: &str, letters: Letters) -> bool {
@@ -56,15 +63,16 @@ pub(super) fn is_hostname(text: &str) -> bool {
 }
 
 fn is_host(text: &str, letters: Letters) -> bool {
-    let letter =
-        |c: char| c.is_ascii_alphanumeric() || (letters == Letters::Any && !c.is_ascii() && !c.is_control());
-    let label = |label: &str| {
+    let letter = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || !byte.is_ascii();
+    let label = |label: &[u8]| {
         (1..=63).contains(&label.len())
-            && label.chars().all(|c| letter(c) || c == '-')
-            && !label.starts_with('-')
-            && !label.ends_with('-')
+            && label.iter().all(|byte| letter(*byte))
+            && label.first() != Some(&b'-')
+            && label.last() != Some(&b'-')
     };
-    text.len() <= 253 && text.split('.').all(label)
+    text.len() <= 253
+        && text.as_bytes().split(|byte| *byte == b'.').all(label)
+        && (text.is_ascii() || (letters == Letters::Any && !text.contains(char::is_control)))
 }
 
 pub(super) fn is_ipv4(text: &str) -> bool {

@@ -17,70 +17,77 @@ fn iri(c: char) -> bool {
 }
 
 pub(super) fn is_uri(text: &str) -> bool {
-    scheme(text).is_some() && is_reference(text, none)
+    is_reference(text, Scheme::Required, none)
 }
 
 pub(super) fn is_uri_reference(text: &str) -> bool {
-    is_reference(text, none)
+    is_reference(text, Scheme::Optional, none)
 }
 
 pub(super) fn is_iri(text: &str) -> bool {
-    scheme(text).is_some() && is_reference(text, iri)
+    is_reference(text, Scheme::Required, iri)
 }
 
 pub(super) fn is_iri_reference(text: &str) -> bool {
-    is_reference(text, iri)
+    is_reference(text, Scheme::Optional, iri)
 }
 
-/// The scheme and what follows its colon.
-fn scheme(text: &str) -> Option<(&str, &str)> {
-    let (scheme, rest) = split(text, b':');
-    let rest = rest?;
-    let mut bytes = scheme.bytes();
-    let valid = bytes.next().is_some_and(|byte| byte.is_ascii_alphabetic())
-        && bytes.all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.'));
-    valid.then_some((scheme, rest))
+/// Whether a reference must be absolute.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Scheme {
+    Required,
+    Optional,
 }
 
-fn is_reference(text: &str, beyond: Beyond) -> bool {
-    let (text, fragment) = split(text, b'#');
-    let (text, query) = split(text, b'?');
-    let absolute = scheme(text);
-    let rest = absolute.map_or(text, |(_, rest)| rest);
-    let path = match rest.strip_prefix("//") {
-        Some(after) => {
-            let (authority, path) = after.split_at(find(after, b'/').unwrap_or(after.len()));
-            if !is_authority(authority, beyond) {
+/// One pass from the scheme to the fragment.
+fn is_reference(text: &str, needed: Scheme, beyond: Beyond) -> bool {
+    let after_scheme = after_scheme(text.as_bytes());
+    if after_scheme.is_none() && needed == Scheme::Required {
+        return false;
+    }
+    let mut at = after_scheme.unwrap_or(0);
+    let rest = text.get(at..).unwrap_or_default();
+    if let Some(after) = rest.strip_prefix("//") {
+        let host = run(after, 0, &HOST, beyond);
+        let mut end = host;
+        if !matches!(after.as_bytes().get(host), None | Some(b'/' | b'?' | b'#')) {
+            // There is more than a host.
+            let ends = |byte: u8| matches!(byte, b'/' | b'?' | b'#');
+            end = after.bytes().position(ends).unwrap_or(after.len());
+            if !is_authority(after.get(..end).unwrap_or_default(), beyond) {
                 return false;
             }
-            path
         }
-        None => rest,
-    };
-    // A colon in the first segment of a relative path would read as a scheme.
-    let colon_free = absolute.is_some()
-        || find(path, b':').is_none_or(|colon| find(path, b'/').is_some_and(|slash| slash < colon));
-    colon_free
-        && made_of(path, ":@/", beyond)
-        && query.is_none_or(|query| made_of(query, ":@/?", beyond))
-        && fragment.is_none_or(|fragment| made_of(fragment, ":@/?", beyond))
-}
-
-fn split(text: &str, at: u8) -> (&str, Option<&str>) {
-    match find(text, at) {
-        Some(end) => (text.get(..end).unwrap_or_default(), text.get(end + 1..)),
-        None => (text, None),
+        at += 2 + end;
     }
+    let path = at;
+    at = run(text, at, &PATH, beyond);
+    if after_scheme.is_none() {
+        // A colon in the first segment of a relative path would read as a scheme.
+        let first = text.as_bytes().get(path..at).unwrap_or_default();
+        if first.iter().take_while(|byte| **byte != b'/').any(|byte| *byte == b':') {
+            return false;
+        }
+    }
+    if text.as_bytes().get(at) == Some(&b'?') {
+        at = run(text, at + 1, &QUERY, beyond);
+    }
+    if text.as_bytes().get(at) == Some(&b'#') {
+        at = run(text, at + 1, &QUERY, beyond);
+    }
+    at == text.len()
 }
 
-/// The place of an ASCII character; texts are short, so a plain scan is fastest.
-fn find(text: &str, byte: u8) -> Option<usize> {
-    text.bytes().position(|found| found == byte)
+/// The place behind the colon of a scheme, if the text begins with one.
+fn after_scheme(text: &[u8]) -> Option<usize> {
+    let length = text.iter().take_while(|byte| SCHEME.has(**byte)).count();
+    let valid = text.first().is_some_and(u8::is_ascii_alphabetic) && text.get(length) == Some(&b':');
+    valid.then_some(length + 1)
 }
 
 fn is_authority(authority: &str, beyond: Beyond) -> bool {
     let host_and_port = match authority.rsplit_once('@') {
-        Some((user, rest)) if made_of(user, ":", beyond) => rest,
+        Some((user, rest)) if made_of(user, &USER, beyond) => rest,
         Some(_) => return false,
         None => authority,
     };
@@ -97,7 +104,7 @@ fn is_authority(authority: &str, beyond: Beyond) -> bool {
     } else {
         host_and_port.split_once(':').unwrap_or((host_and_port, ""))
     };
-    made_of(host, "", beyond) && port.bytes().all(|byte| byte.is_ascii_digit())
+    made_of(host, &HOST, beyond) && port.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 fn is_ip_literal(literal: &str) -> bool {
@@ -107,46 +114,69 @@ fn is_ip_literal(literal: &str) -> bool {
                 && version.bytes().all(|byte| byte.is_ascii_hexdigit())
                 && !address.is_empty()
                 && !address.contains('%')
-                && made_of(address, ":", none)
+                && made_of(address, &USER, none)
         }
         None => is_ipv6(literal) && !is_ipv4(literal),
     }
 }
 
-/// The unreserved characters and sub-delimiters of RFC 3986, by their bit.
-const PLAIN: u128 = {
-    let mut bits = 0;
-    let mut byte = 0;
-    while byte < 128 {
-        let character = byte as u8;
-        if character.is_ascii_alphanumeric() {
-            bits |= 1 << byte;
-        }
-        byte += 1;
-    }
-    let marks = b"-._~!$&'()*+,;=";
-    let mut at = 0;
-    while at < marks.len() {
-        bits |= 1 << marks[at];
-        at += 1;
-    }
-    bits
-};
+/// A set of ASCII characters, looked up by the byte.
+struct Set([bool; 256]);
 
-/// Unreserved characters, sub-delimiters, complete percent-encodings, and `also`.
-fn made_of(text: &str, also: &str, beyond: Beyond) -> bool {
-    let mut characters = text.chars();
-    while let Some(character) = characters.next() {
-        let fine = match u32::from(character) {
-            code @ 0..128 if PLAIN >> code & 1 == 1 => true,
-            0x25 => (0..2).all(|_| characters.next().is_some_and(|digit| digit.is_ascii_hexdigit())),
-            _ => also.contains(character) || beyond(character),
-        };
-        if !fine {
-            return false;
+impl Set {
+    /// Letters, digits and these marks.
+    const fn with(marks: &[u8]) -> Self {
+        let mut set = [false; 256];
+        let mut byte = 0;
+        while byte < 128 {
+            set[byte] = (byte as u8).is_ascii_alphanumeric();
+            byte += 1;
         }
+        let mut at = 0;
+        while at < marks.len() {
+            set[marks[at] as usize] = true;
+            at += 1;
+        }
+        Self(set)
     }
-    true
+
+    #[inline]
+    fn has(&self, byte: u8) -> bool {
+        self.0.get(usize::from(byte)).copied().unwrap_or_default()
+    }
+}
+
+static SCHEME: Set = Set::with(b"+-.");
+/// The unreserved characters and sub-delimiters of RFC 3986.
+static HOST: Set = Set::with(b"-._~!$&'()*+,;=");
+static USER: Set = Set::with(b"-._~!$&'()*+,;=:");
+static PATH: Set = Set::with(b"-._~!$&'()*+,;=:@/");
+static QUERY: Set = Set::with(b"-._~!$&'()*+,;=:@/?");
+
+/// Whether the text consists of characters of the set, complete percent-encodings and what is allowed
+/// beyond ASCII.
+fn made_of(text: &str, set: &Set, beyond: Beyond) -> bool {
+    run(text, 0, set, beyond) == text.len()
+}
+
+/// The end of the longest such run from a place on.
+fn run(text: &str, start: usize, set: &Set, beyond: Beyond) -> usize {
+    let bytes = text.as_bytes();
+    let mut at = start;
+    loop {
+        at += bytes.get(at..).unwrap_or_default().iter().take_while(|byte| set.has(**byte)).count();
+        at += match bytes.get(at..) {
+            Some([b'%', high, low, ..]) if high.is_ascii_hexdigit() && low.is_ascii_hexdigit() => 3,
+            Some([first, ..]) if !first.is_ascii() => {
+                // The run has ended between two characters.
+                match text.get(at..).and_then(|rest| rest.chars().next()) {
+                    Some(character) if beyond(character) => character.len_utf8(),
+                    _ => return at,
+                }
+            }
+            _ => return at,
+        };
+    }
 }
 
 pub(super) fn is_uri_template(text: &str) -> bool {

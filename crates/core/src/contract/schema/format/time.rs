@@ -26,23 +26,32 @@ fn byte(text: &mut &[u8], accepted: &[u8]) -> Option<u8> {
 }
 
 fn date(text: &mut &[u8]) -> Option<()> {
-    let (full, rest) = text.split_first_chunk::<10>()?;
-    let [y1, y2, y3, y4, b'-', m1, m2, b'-', d1, d2] = *full else { return None };
-    if ![y1, y2, y3, y4, m1, m2, d1, d2].iter().all(u8::is_ascii_digit) {
-        return None;
-    }
+    let (date, rest) = text.split_at_checked(10)?;
     *text = rest;
-    let pair = |tens: u8, ones: u8| u32::from(tens - b'0') * 10 + u32::from(ones - b'0');
-    let (year, month, day) = (pair(y1, y2) * 100 + pair(y3, y4), pair(m1, m2), pair(d1, d2));
-    let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
-    let days = match month {
-        1 | 3 | 5 | 7 | 8 | 10 | 12 => 31,
-        4 | 6 | 9 | 11 => 30,
-        2 if leap => 29,
-        2 => 28,
-        _ => return None,
-    };
-    (1..=days).contains(&day).then_some(())
+    is_date(date).then_some(())
+}
+
+/// The days of the months in a year that is no leap year; months begin with one.
+const DAYS: [u8; 16] = [0, 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31, 0, 0, 0];
+
+/// Whether the text is a `full-date`: digits where digits must be, and a day that exists.
+#[inline]
+pub(in crate::contract::schema) fn is_date(text: &[u8]) -> bool {
+    let &[y1, y2, y3, y4, b'-', m1, m2, b'-', d1, d2] = text else { return false };
+    let digits = [y1, y2, y3, y4, m1, m2, d1, d2].map(|byte| byte.wrapping_sub(b'0'));
+    if digits.iter().any(|digit| *digit > 9) {
+        return false;
+    }
+    let [y1, y2, y3, y4, m1, m2, d1, d2] = digits;
+    // Below a hundred each.
+    let (century, year, month, day) = (y1 * 10 + y2, y3 * 10 + y4, m1 * 10 + m2, d1 * 10 + d2);
+    let days = DAYS.get(usize::from(month)).copied().unwrap_or(0);
+    (1..=days).contains(&day) || (month == 2 && day == 29 && is_leap(century, year))
+}
+
+/// Whether a year, given in two halves, has a twenty-ninth of February.
+fn is_leap(century: u8, year: u8) -> bool {
+    (if year == 0 { century } else { year }).is_multiple_of(4)
 }
 
 const MINUTES_OF_A_DAY: u32 = 24 * 60;
@@ -84,10 +93,6 @@ fn time(text: &mut &[u8]) -> Option<()> {
 fn whole(text: &str, read: impl Fn(&mut &[u8]) -> Option<()>) -> bool {
     let mut rest = text.as_bytes();
     read(&mut rest).is_some() && rest.is_empty()
-}
-
-pub(super) fn is_date(text: &str) -> bool {
-    whole(text, date)
 }
 
 pub(super) fn is_time(text: &str) -> bool {

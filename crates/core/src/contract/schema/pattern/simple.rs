@@ -21,8 +21,17 @@ struct Step {
 #[derive(Debug)]
 pub(super) struct Simple {
     steps: Box<[Step]>,
+    /// The range of each character, where each is of one range of ASCII and none is optional.
+    ranges: Box<[Range]>,
     /// Whether the text ends with the run.
     whole: bool,
+}
+
+/// The first of some neighbours, and how many others there are.
+#[derive(Clone, Copy, Debug)]
+struct Range {
+    first: u8,
+    others: u8,
 }
 
 /// Steps beyond which the engine is as good.
@@ -52,11 +61,26 @@ impl Simple {
                 _ => steps.push(Step::new(&set_of(part)?, 1, 1)),
             }
         }
-        (steps.len() <= MOST_STEPS && is_determined(&steps)).then(|| Self { steps: steps.into(), whole })
+        (steps.len() <= MOST_STEPS && is_determined(&steps)).then(|| {
+            let ranges = ranges(&steps).unwrap_or_default();
+            Self { steps: steps.into(), ranges, whole }
+        })
     }
 
     /// Whether the bytes of a text are such a run.
+    #[inline]
     pub(super) fn matches(&self, text: &[u8]) -> bool {
+        if self.ranges.is_empty() {
+            return self.matches_stepwise(text);
+        }
+        let long_enough = match self.whole {
+            true => text.len() == self.ranges.len(),
+            false => text.len() >= self.ranges.len(),
+        };
+        long_enough && self.ranges.iter().zip(text).all(|(range, byte)| range.has(*byte))
+    }
+
+    fn matches_stepwise(&self, text: &[u8]) -> bool {
         let mut rest = text;
         for step in &self.steps {
             let mut count = 0;
@@ -73,7 +97,39 @@ impl Simple {
     }
 }
 
+impl Range {
+    #[inline]
+    fn has(self, byte: u8) -> bool {
+        byte.wrapping_sub(self.first) <= self.others
+    }
+}
+
+/// The range of each character of a run in which every step has one and a fixed count.
+fn ranges(steps: &[Step]) -> Option<Box<[Range]>> {
+    let mut ranges = Vec::new();
+    for step in steps {
+        let range = step.range().filter(|_| step.least == step.most)?;
+        let count = step.least as usize;
+        if ranges.len() + count > MOST_STEPS {
+            return None;
+        }
+        ranges.extend(std::iter::repeat_n(range, count));
+    }
+    Some(ranges.into())
+}
+
 impl Step {
+    /// The members, if they are neighbours and all of ASCII.
+    fn range(&self) -> Option<Range> {
+        let [low, high] = self.ascii;
+        let members = u128::from(high) << 64 | u128::from(low);
+        let (first, count) = (members.trailing_zeros(), members.count_ones());
+        let last = 127_u32.checked_sub(members.leading_zeros())?;
+        let alone = self.wide.is_empty() && last + 1 - first == count;
+        // Both are below 128.
+        alone.then_some(Range { first: first as u8, others: (count - 1) as u8 })
+    }
+
     fn new(set: &ClassUnicode, least: u32, most: u32) -> Self {
         let mut ascii = [0_u64; 2];
         let mut wide = Vec::new();

@@ -6,7 +6,7 @@
 use callgate_protocol::json::{Kind, Value};
 
 use super::property::{LINEAR_NAMES, Properties};
-use super::{Node, NodeId, Op};
+use super::{Node, NodeId, Op, Word};
 
 /// The alternatives of `anyOf` or `oneOf`.
 #[derive(Debug)]
@@ -20,9 +20,9 @@ pub(in crate::contract::schema) struct Choice {
 /// object is, only one alternative can accept it.
 #[derive(Debug)]
 pub(in crate::contract::schema) struct Tag {
-    pub(in crate::contract::schema) name: Box<str>,
+    pub(in crate::contract::schema) name: Word,
     /// The constants, in the order of the alternatives.
-    pub(in crate::contract::schema) words: Box<[Box<str>]>,
+    pub(in crate::contract::schema) words: Box<[Word]>,
 }
 
 impl Tag {
@@ -42,18 +42,18 @@ impl Tag {
                 }
                 words.push(word);
             }
-            Some(words.into_iter().map(Into::into).collect())
+            Some(words.into_iter().map(Word::new).collect())
         };
         let names = properties_of(*first, nodes, ops)?.names.iter().take(LINEAR_NAMES);
-        names
-            .filter(|property| property.required)
-            .find_map(|property| Some(Self { words: words_of(&property.name)?, name: property.name.clone() }))
+        names.filter(|property| property.required).find_map(|property| {
+            Some(Self { words: words_of(property.name.text())?, name: property.name.clone() })
+        })
     }
 
     /// The alternative that alone can accept an object.
     pub(in crate::contract::schema) fn chosen(&self, object: Value<'_>) -> Option<usize> {
-        let member = object.get(&self.name)?;
-        self.words.iter().position(|word| member.is_str(word))
+        let member = object.entries().find(|entry| self.name.is_value(entry.name))?.value;
+        Word::position(&self.words, member)
     }
 }
 
@@ -68,10 +68,10 @@ fn properties_of<'o>(id: NodeId, nodes: &[Node], ops: &'o [Op]) -> Option<&'o Pr
 /// The only string that a subschema accepts as a member that it requires.
 fn constant<'o>(id: NodeId, name: &str, nodes: &[Node], ops: &'o [Op]) -> Option<&'o str> {
     let mut names = properties_of(id, nodes, ops)?.names.iter().take(LINEAR_NAMES);
-    let property = names.find(|property| property.required && *property.name == *name)?;
+    let property = names.find(|property| property.required && property.name.text() == name)?;
     let span = nodes.get(property.schema? as usize)?.any;
     ops.get(span.start as usize..span.end as usize)?.iter().find_map(|op| match op {
-        Op::Word(word) => Some(&**word),
+        Op::Word(word) => Some(word.text()),
         _ => None,
     })
 }

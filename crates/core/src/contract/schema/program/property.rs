@@ -5,7 +5,9 @@
 
 use std::sync::Arc;
 
-use super::NodeId;
+use callgate_protocol::json::{Fingerprint, Part};
+
+use super::{NodeId, Word};
 use crate::contract::schema::pattern::Pattern;
 
 /// `properties`, `patternProperties`, `additionalProperties` and `required`, in one pass over the
@@ -40,44 +42,10 @@ pub(in crate::contract::schema) struct Dependents {
 /// One name that the schema mentions.
 #[derive(Debug)]
 pub(in crate::contract::schema) struct Property {
-    key: Key,
-    pub(in crate::contract::schema) name: Box<str>,
+    pub(in crate::contract::schema) name: Word,
     /// Its subschema, unless the name is only required.
     pub(in crate::contract::schema) schema: Option<NodeId>,
     pub(in crate::contract::schema) required: bool,
-}
-
-impl Property {
-    pub(in crate::contract::schema) fn new(name: Box<str>, schema: Option<NodeId>, required: bool) -> Self {
-        Self { key: Key::of(name.as_bytes()), name, schema, required }
-    }
-
-    #[inline(always)]
-    fn is(&self, key: Key, name: &[u8]) -> bool {
-        self.key == key && (name.len() <= Key::COMPLETE || self.name.as_bytes() == name)
-    }
-}
-
-/// The length, beginning and end of a name: all of a short one. Most comparisons end here, without
-/// a call to compare memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Key(usize, u64, u64);
-
-impl Key {
-    /// Up to this length the key is the whole name.
-    const COMPLETE: usize = 16;
-
-    #[inline(always)]
-    fn of(name: &[u8]) -> Self {
-        let (first, last) = if let (Some(first), Some(last)) = (name.first_chunk(), name.last_chunk()) {
-            (u64::from_le_bytes(*first), u64::from_le_bytes(*last))
-        } else if let (Some(first), Some(last)) = (name.first_chunk(), name.last_chunk()) {
-            (u64::from(u32::from_le_bytes(*first)), u64::from(u32::from_le_bytes(*last)))
-        } else {
-            name.iter().fold((0, 0), |(first, _), byte| (first << 8 | u64::from(*byte), 0))
-        };
-        Self(name.len(), first, last)
-    }
 }
 
 /// Up to this many names are compared one by one.
@@ -86,35 +54,44 @@ pub(in crate::contract::schema) const LINEAR_NAMES: usize = 12;
 impl Properties {
     /// The property of that name. `near` is where the search begins and where the next one should.
     #[inline(always)]
-    pub(in crate::contract::schema) fn find(&self, name: &[u8], near: &mut usize) -> Option<&Property> {
-        let key = Key::of(name);
+    pub(in crate::contract::schema) fn find(&self, name: Part<'_>, near: &mut usize) -> Option<&Property> {
+        let Some(print) = name.fingerprint() else { return self.find_escaped(name, near) };
         if let Some(property) = self.names.get(*near)
-            && property.is(key, name)
+            && property.name.is(print, name)
         {
             *near += 1;
             return Some(property);
         }
-        let found = self.search(key, name)?;
+        self.search(print, name, near)
+    }
+
+    #[inline(never)]
+    fn search(&self, print: Fingerprint, name: Part<'_>, near: &mut usize) -> Option<&Property> {
+        let found = if self.names.len() <= LINEAR_NAMES {
+            self.names.iter().position(|property| property.name.is(print, name))?
+        } else {
+            self.sorted_position(name.plain_bytes()?)?
+        };
         *near = found + 1;
         self.names.get(found)
     }
 
-    /// As [`Properties::find`], for names that are rare.
-    pub(in crate::contract::schema) fn find_slowly(
-        &self,
-        name: &[u8],
-        near: &mut usize,
-    ) -> Option<&Property> {
-        self.find(name, near)
+    /// As [`Properties::find`], for a name that was written with escapes.
+    #[cold]
+    fn find_escaped(&self, name: Part<'_>, near: &mut usize) -> Option<&Property> {
+        let text = name.value().as_str()?;
+        let found = if self.names.len() <= LINEAR_NAMES {
+            self.names.iter().position(|property| *property.name.text() == *text)?
+        } else {
+            self.sorted_position(text.as_bytes())?
+        };
+        *near = found + 1;
+        self.names.get(found)
     }
 
-    fn search(&self, key: Key, name: &[u8]) -> Option<usize> {
-        if self.names.len() <= LINEAR_NAMES {
-            return self.names.iter().position(|property| property.is(key, name));
-        }
-        let by_name =
-            |&at: &u32| self.names.get(at as usize).map(|property| property.name.as_bytes()).cmp(&Some(name));
-        let at = self.sorted.binary_search_by(by_name).ok()?;
+    fn sorted_position(&self, name: &[u8]) -> Option<usize> {
+        let name_at = |at: u32| self.names.get(at as usize).map(|property| property.name.text().as_bytes());
+        let at = self.sorted.binary_search_by(|&at| name_at(at).cmp(&Some(name))).ok()?;
         self.sorted.get(at).map(|at| *at as usize)
     }
 }

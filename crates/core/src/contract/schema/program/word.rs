@@ -1,0 +1,48 @@
+//! A string of the schema, ready for comparison with strings of values.
+//!
+//! Names of members, constants and enumerations are short, and comparing their fingerprints settles them.
+//! The compiler makes words, the evaluator compares.
+
+use callgate_protocol::json::{Fingerprint, Part};
+
+/// A member name or a constant.
+#[derive(Clone, Debug)]
+pub(in crate::contract::schema) struct Word {
+    print: Fingerprint,
+    text: Box<str>,
+}
+
+impl Word {
+    pub(in crate::contract::schema) fn new(text: impl Into<Box<str>>) -> Self {
+        let text = text.into();
+        Self { print: Fingerprint::of(text.as_bytes()), text }
+    }
+
+    pub(in crate::contract::schema) fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Whether this is the word of a string with that fingerprint.
+    #[inline(always)]
+    pub(in crate::contract::schema) fn is(&self, print: Fingerprint, part: Part<'_>) -> bool {
+        self.print == print && (print.is_complete() || part.plain_bytes() == Some(self.text.as_bytes()))
+    }
+
+    /// Whether a value is this word.
+    #[inline(always)]
+    pub(in crate::contract::schema) fn is_value(&self, part: Part<'_>) -> bool {
+        match part.fingerprint() {
+            Some(print) => self.is(print, part),
+            None => part.value().is_str(&self.text),
+        }
+    }
+
+    /// The place among the words of the one that a value is.
+    #[inline(always)]
+    pub(in crate::contract::schema) fn position(words: &[Self], part: Part<'_>) -> Option<usize> {
+        match part.fingerprint() {
+            Some(print) => words.iter().position(|word| word.is(print, part)),
+            None => words.iter().position(|word| part.value().is_str(&word.text)),
+        }
+    }
+}
