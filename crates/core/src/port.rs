@@ -23,7 +23,7 @@ pub use clock::{Clock, Entropy, EntropyError, SystemClock, SystemEntropy, Timest
 pub use execute::{Execute, Execution};
 pub use ledger::{Ledger, NoLedger, Reservation};
 pub use peer::{Peer, PeerError, SilentPeer};
-pub use policy::{Decision, Policy, Question};
+pub use policy::{Decision, Policy, Question, VisibleSet};
 pub use query::{
     Advice, Bind, Class, Column, Cut, Fault, Form, KeyValue, NullForm, Prepared, Query, QueryError,
     QuerySource, Rows, SortKey, SourceColumn, SourceError, Statement,

@@ -3,10 +3,15 @@
 //! An implementation decides on the question alone and does no I/O that the question does not need.
 //! No answer means no permission.
 
+mod visible;
+
+pub use visible::VisibleSet;
+
 use super::Answer;
 use crate::contract::Contract;
 use crate::principal::Principal;
 use crate::refusal::Refusal;
+use crate::snapshot::Catalogue;
 use callgate_protocol::json::Value;
 
 /// One call to be decided on.
@@ -49,6 +54,8 @@ pub enum Decision {
     Deny {
         /// The rules that decided; empty when nothing permits it.
         policies: Vec<String>,
+        /// What went wrong while the rules were evaluated: a rule that fails never permits. For the trail only.
+        errors: Vec<String>,
     },
 }
 
@@ -67,9 +74,18 @@ impl Decision {
     #[must_use]
     pub fn policies(&self) -> &[String] {
         match self {
-            Self::Permit { policies } | Self::NeedsApproval { policies } | Self::Deny { policies } => {
+            Self::Permit { policies } | Self::NeedsApproval { policies } | Self::Deny { policies, .. } => {
                 policies
             }
+        }
+    }
+
+    /// What went wrong while the rules were evaluated.
+    #[must_use]
+    pub fn errors(&self) -> &[String] {
+        match self {
+            Self::Permit { .. } | Self::NeedsApproval { .. } => &[],
+            Self::Deny { errors, .. } => errors,
         }
     }
 }
@@ -81,8 +97,23 @@ pub trait Policy: Send + Sync {
     /// Whether this principal may know that the tool exists.
     fn is_visible(&self, principal: &Principal, contract: &Contract) -> bool;
 
+    /// Does for a name that no tool has the work that [`Policy::is_visible`] does for a tool that is
+    /// hidden, so that the time of an answer does not tell the two apart.
+    fn look_for_nothing(&self, _principal: &Principal) {}
+
+    /// Which tools of a catalogue this principal may see: those for which [`Policy::is_visible`] says so.
+    fn visible(&self, principal: &Principal, catalogue: &Catalogue) -> VisibleSet {
+        VisibleSet::of(catalogue.tools().map(|tool| self.is_visible(principal, tool.contract())))
+    }
+
     /// Whether the set of visible tools is the same for every principal, so that a list may be shared.
     fn is_same_for_all(&self) -> bool;
+
+    /// Whether what a principal may see stays the same as long as this policy is in force. Where it does
+    /// not, because a rule about lists looks at the time, no list may be kept.
+    fn is_steady(&self) -> bool {
+        true
+    }
 
     /// Decides on one call. An error is a refusal to decide, which is never a permission.
     fn decide<'a>(&'a self, question: Question<'a>) -> Answer<'a, Result<Decision, Refusal>>;

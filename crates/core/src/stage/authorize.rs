@@ -50,9 +50,22 @@ pub async fn authorize<'r>(
     entry.decided(&decision);
     match decision {
         Decision::Permit { .. } | Decision::NeedsApproval { .. } => Ok(Authorized { validated, decision }),
-        Decision::Deny { policies } => {
-            Err(Refusal::new(Code::Forbidden, "the policy of this server does not permit the call")
-                .with_detail(format_args!("denied by: {}", policies.join(", "))))
+        Decision::Deny { policies, errors } => {
+            let refusal = Refusal::new(Code::Forbidden, "the policy of this server does not permit the call");
+            Err(refusal.with_detail(reason(&policies, &errors)))
         }
     }
+}
+
+/// What the trail says of a denial; the caller never reads it.
+fn reason(policies: &[String], errors: &[String]) -> String {
+    let mut reason = match policies {
+        [] => "no policy permits it".to_owned(),
+        policies => format!("denied by: {}", policies.join(", ")),
+    };
+    for error in errors {
+        reason.push_str("; ");
+        reason.push_str(error);
+    }
+    reason
 }

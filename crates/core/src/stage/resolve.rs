@@ -35,7 +35,11 @@ impl Resolved {
 
 /// Finds the tool by its exact name.
 pub fn resolve(snapshot: &Snapshot, admitted: Admitted, call: &Call<'_>) -> Result<Resolved, Refusal> {
-    let Some(tool) = snapshot.catalogue.find(call.name) else { return Err(unknown("no tool has this name")) };
+    let Some(tool) = snapshot.catalogue.find(call.name) else {
+        // What is hidden and what is absent must not differ in time either.
+        snapshot.policy.look_for_nothing(admitted.principal());
+        return Err(unknown("no tool has this name"));
+    };
     if !snapshot.policy.is_visible(admitted.principal(), &tool.contract) {
         return Err(unknown("the policy hides this tool from the principal"));
     }

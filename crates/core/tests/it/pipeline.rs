@@ -79,7 +79,7 @@ async fn a_denied_call_is_not_executed_and_names_no_policy_to_the_caller() {
             true
         }
         fn decide<'a>(&'a self, _: Question<'a>) -> Answer<'a, Result<Decision, Refusal>> {
-            Answer::now(Ok(Decision::Deny { policies: vec!["night-shift".into()] }))
+            Answer::now(Ok(Decision::Deny { policies: vec!["night-shift".into()], errors: Vec::new() }))
         }
     }
     let ran = Arc::new(AtomicUsize::new(0));

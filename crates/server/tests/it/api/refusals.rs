@@ -144,7 +144,7 @@ async fn provoke(code: Code) -> Answer {
                 .await
         }
         Code::Forbidden => {
-            let deny = Decides(Decision::Deny { policies: vec!["no-reads".into()] });
+            let deny = Decides(Decision::Deny { policies: vec!["no-reads".into()], errors: Vec::new() });
             Caller::new(server().policy(deny, Digest::of_bytes(b"deny")).tool(tool("t")))
                 .tool("t", "{}")
                 .await
