@@ -14,8 +14,8 @@ use callgate_core::snapshot::Tool as GateTool;
 use futures_util::StreamExt as _;
 
 use crate::config::{Config, Finding, Limits};
+use crate::cursor::Seals;
 use crate::files::FileState;
-use crate::sql_tool::Seals;
 
 mod columns;
 mod contract;

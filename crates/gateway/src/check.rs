@@ -10,8 +10,8 @@ use callgate_core::port::{SystemClock, SystemEntropy};
 use callgate_core::seal::KeyRing;
 
 use crate::config::{Limits, Report};
+use crate::cursor::Seals;
 use crate::load::load;
-use crate::sql_tool::Seals;
 
 /// Everything that is wrong with a configuration, or should be better.
 #[must_use]

@@ -29,7 +29,7 @@ pub use located::Located;
 pub use server::{AuthTable, HttpTable, LimitsTable, LocalPrincipal, ServerTable};
 pub use shape::{ObjectSchema, Property, Shape};
 pub use source::{ConnectionUrl, Kind, PostgresSource, Source, SqliteSource};
-pub use tool::{Direction, Effect, Page, PageKey, Tool};
+pub use tool::{Direction, Effect, Page, PageKey, Query, Tool, Work};
 
 pub(crate) use json::nearest_place;
 pub(crate) use reader::{listed, meant};

@@ -16,8 +16,8 @@ pub fn config(bytes: &[u8]) {
 /// # Panics
 /// When a key that was read is written differently.
 pub fn cursor(bytes: &[u8]) {
-    if let Some(key) = crate::sql_tool::cursor::decode(bytes) {
-        assert!(crate::sql_tool::cursor::encode(&key) == bytes, "a key is written as it was read");
+    if let Some(key) = crate::cursor::key::decode(bytes) {
+        assert!(crate::cursor::key::encode(&key) == bytes, "a key is written as it was read");
     }
 }
 

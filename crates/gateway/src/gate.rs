@@ -14,9 +14,9 @@ use callgate_core::seal::KeyRing;
 use callgate_server::{BuildError, HttpOptions, Server, ServerBuilder, Shutdown, StdioLimits, Tool};
 
 use crate::config::{Config, Finding, Limits, Located, Report};
+use crate::cursor::Seals;
 use crate::load::{Loaded, load};
 use crate::reload::{Reloader, WatchError};
-use crate::sql_tool::Seals;
 
 /// The version of a server whose file gives none.
 const VERSION: &str = "0.0.0";

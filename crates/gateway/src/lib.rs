@@ -9,6 +9,7 @@ pub mod config;
 
 mod build;
 mod check;
+mod cursor;
 mod files;
 mod gate;
 mod load;

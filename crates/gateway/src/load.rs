@@ -12,8 +12,8 @@ use callgate_core::snapshot::Tool as GateTool;
 
 use crate::build::{Built, build, gate_limits};
 use crate::config::{Config, Finding, Limits, Report, parse, read_text};
+use crate::cursor::Seals;
 use crate::files::FileState;
-use crate::sql_tool::Seals;
 
 /// What a file gave.
 pub(crate) struct Loaded {

@@ -7,26 +7,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use callgate_core::contract::digest::{Digest, DigestBuilder};
 use callgate_core::invocation::Invocation;
 use callgate_core::outcome::ToolOutput;
 use callgate_core::port::{
-    Answer, Bind, Clock, Cut, Entropy, Execute, Execution, KeyValue, Query, QueryError, QuerySource, Rows,
-    Statement,
+    Answer, Bind, Cut, Execute, Execution, KeyValue, Query, QueryError, QuerySource, Rows, Statement,
 };
 use callgate_core::refusal::{Code, Refusal};
-use callgate_core::seal::{Binding, KeyRing};
 use callgate_protocol::json::{Kind, Value, push_string};
 
-pub(crate) mod cursor;
-
-/// What seals cursors. It outlives a reload, so that a cursor stays valid as long as its tool does not
-/// change.
-pub(crate) struct Seals {
-    pub(crate) keys: Arc<KeyRing>,
-    pub(crate) clock: Arc<dyn Clock>,
-    pub(crate) entropy: Arc<dyn Entropy>,
-}
+use crate::cursor::{self, Seals};
 
 /// What a tool does, as settled at load.
 pub(crate) struct Plan {
@@ -86,16 +75,14 @@ impl SqlTool {
     }
 
     fn open_cursor(&self, invocation: &Invocation<'_>) -> Result<Option<Vec<KeyValue>>, Refusal> {
-        let cursor = if self.plan.paged { invocation.arguments().get("cursor") } else { None };
-        // A client that sends null for what it does not have has no cursor; the schema decides about that.
-        let Some(sealed) = cursor.and_then(Value::as_str) else { return Ok(None) };
-        let invalid = || Refusal::new(Code::InvalidCursor, "the cursor is not valid here");
-        let input = arguments_digest(invocation.arguments());
-        let seals = &self.seals;
-        let payload =
-            seals.keys.open(&binding(invocation, input), &sealed, &*seals.clock).map_err(|_| invalid())?;
-        let key = cursor::decode(&payload).filter(|key| key.len() == self.plan.statement.key.len());
-        key.map(Some).ok_or_else(invalid)
+        if !self.plan.paged {
+            return Ok(None);
+        }
+        let key = self.seals.open(invocation)?;
+        match key {
+            Some(key) if key.len() != self.plan.statement.key.len() => Err(cursor::invalid()),
+            key => Ok(key),
+        }
     }
 
     fn output(&self, invocation: &Invocation<'_>, rows: &Rows) -> Result<ToolOutput, Refusal> {
@@ -105,20 +92,7 @@ impl SqlTool {
         json.push(':');
         json.push_str(&rows.json);
         if let Some(key) = &rows.last {
-            let seals = &self.seals;
-            let input = arguments_digest(invocation.arguments());
-            let sealed = seals
-                .keys
-                .seal(
-                    &binding(invocation, input),
-                    &cursor::encode(key),
-                    self.plan.cursor_lifetime,
-                    &*seals.clock,
-                    &*seals.entropy,
-                )
-                .map_err(|error| {
-                    Refusal::new(Code::Internal, "the cursor could not be made").with_detail(error)
-                })?;
+            let sealed = self.seals.seal(invocation, key, self.plan.cursor_lifetime)?;
             json.push_str(",\"nextCursor\":");
             push_string(&mut json, &sealed);
         }
@@ -151,32 +125,6 @@ fn bind(value: Value<'_>) -> Bind {
         Kind::Number => Bind::Number(value.raw().to_owned()),
         Kind::String => Bind::Text(value.as_str().unwrap_or_default().into_owned()),
         Kind::Array | Kind::Object => Bind::Json(value.raw().to_owned()),
-    }
-}
-
-/// The arguments without the cursor: a cursor goes on with the question that it was given for.
-fn arguments_digest(arguments: Value<'_>) -> Digest {
-    let mut members: Vec<_> = arguments
-        .members()
-        .map(|(name, value)| (name.as_str().unwrap_or_default(), value))
-        // An argument that is null binds the same as one that is absent.
-        .filter(|(name, value)| name != "cursor" && !value.is_null())
-        .collect();
-    members.sort_by(|(one, _), (other, _)| one.cmp(other));
-    let mut builder = DigestBuilder::new("callgate/cursor/1");
-    for (name, value) in members {
-        builder.json(&name, value);
-    }
-    builder.finish()
-}
-
-fn binding<'b>(invocation: &'b Invocation<'_>, input: Digest) -> Binding<'b> {
-    Binding {
-        purpose: "cursor",
-        principal: invocation.principal(),
-        subject: invocation.contract().name().as_str(),
-        contract: Some(invocation.contract().digest()),
-        input: Some(input),
     }
 }
 

@@ -12,6 +12,12 @@ use crate::config::{Finding, ObjectSchema, Place, Tool, nearest_place};
 /// Where the parts of a definition were written.
 pub(super) struct Origins<'t> {
     pub(super) tool: &'t Tool,
+    /// The schemas, where the file has them.
+    pub(super) schemas: Option<Schemas<'t>>,
+}
+
+/// Where the schemas of a definition were written.
+pub(super) struct Schemas<'t> {
     pub(super) items: &'t str,
     pub(super) input: &'t ObjectSchema,
     pub(super) output: &'t ObjectSchema,
@@ -52,8 +58,11 @@ impl Origins<'_> {
             nearest_place(&schema.places, pointer).unwrap_or(&schema.place).clone()
         };
         let written = match member {
-            "inputSchema" => Some(in_schema(self.input, pointer)),
-            "outputSchema" => Some(in_schema(self.output, row_pointer(self.items, pointer))),
+            "inputSchema" => self.schemas.as_ref().map(|schemas| in_schema(schemas.input, pointer)),
+            "outputSchema" => self
+                .schemas
+                .as_ref()
+                .map(|schemas| in_schema(schemas.output, row_pointer(schemas.items, pointer))),
             "description" => self.tool.description.as_ref().map(|text| text.place().clone()),
             "title" => self.tool.title.as_ref().map(|text| text.place().clone()),
             "timeout" => self.tool.timeout_ms.as_ref().map(|number| number.place().clone()),

@@ -11,13 +11,18 @@ fn read(text: &str) -> (Config, Report) {
     (config, Report::new(findings))
 }
 
+fn query(tool: &Tool) -> &Query {
+    let Work::Query(query) = &tool.work;
+    query
+}
+
 #[test]
 fn the_sketch_of_the_design_is_read_without_a_finding() {
     let (config, report) = read(SKETCH);
     assert_eq!(report.to_string(), "");
     assert_eq!(config.tool.len(), 1);
     let tool = &config.tool[0];
-    let Some(Shape::Inline(input)) = &tool.input else { panic!("input is inline") };
+    let Some(Shape::Inline(input)) = &query(tool).input else { panic!("input is inline") };
     assert_eq!(
         input.text,
         r#"{"type":"object","properties":{"status":{"type":"string","enum":["open","overdue"],"description":"Which invoices"}},"required":["status"],"additionalProperties":false}"#
@@ -27,7 +32,7 @@ fn the_sketch_of_the_design_is_read_without_a_finding() {
 #[test]
 fn a_place_inside_a_multi_line_string_is_exact() {
     let (config, _) = read(SKETCH);
-    let sql = config.tool[0].sql.as_ref().unwrap();
+    let sql = query(&config.tool[0]).sql.as_ref().unwrap();
     let at = sql.find(":tenant").unwrap();
     let place = sql.place_within(at..at + 7);
     assert_eq!(&SKETCH[place.span()], ":tenant");
@@ -38,7 +43,7 @@ fn a_schema_keeps_every_digit() {
     let (config, report) = read(
         "[tool.a.input]\nid = { type = \"integer\", maximum = 9007199254740993, minimum = 0x10, multipleOf = 1.50 }\n",
     );
-    let Some(Shape::Inline(input)) = &config.tool[0].input else { panic!("input is inline") };
+    let Some(Shape::Inline(input)) = &query(&config.tool[0]).input else { panic!("input is inline") };
     assert!(
         input.text.contains("\"maximum\":9007199254740993,\"minimum\":16,\"multipleOf\":1.50"),
         "{report}"
@@ -50,7 +55,7 @@ fn a_table_with_a_type_is_a_whole_schema() {
     let (config, _) = read(
         "[tool.a.input]\ntype = \"object\"\nrequired = [\"a\"]\n[tool.a.input.properties.a]\ntype = \"string\"\n",
     );
-    let Some(Shape::Inline(input)) = &config.tool[0].input else { panic!("input is inline") };
+    let Some(Shape::Inline(input)) = &query(&config.tool[0]).input else { panic!("input is inline") };
     assert_eq!(input.properties.len(), 1);
     assert!(input.properties[0].required);
     assert!(input.text.starts_with("{\"type\":\"object\""));
@@ -116,29 +121,29 @@ fn the_schema_of_the_file_names_exactly_the_keys_that_the_reader_takes() {
     // Every key of the generated schema, given a value of a type that no key takes, must be reported as
     // having the wrong type; a key that the reader does not take would be reported as unknown.
     let schema: serde_json::Value = serde_json::from_str(&json_schema()).unwrap();
-    for (header, definition, before) in [
-        ("[server]", "ServerTable", ""),
-        ("[http]", "HttpTable", ""),
-        ("[auth.local]", "LocalPrincipal", ""),
-        ("[limits]", "LimitsTable", ""),
-        ("[source.s]", "SqliteSource", "kind = \"sqlite\"\n"),
-        ("[source.s]", "PostgresSource", "kind = \"postgres\"\n"),
-        ("[tool.t]", "Tool", ""),
-        ("[tool.t.page]", "Page", ""),
+    for (header, definitions, before) in [
+        ("[server]", &["ServerTable"][..], ""),
+        ("[http]", &["HttpTable"][..], ""),
+        ("[auth.local]", &["LocalPrincipal"][..], ""),
+        ("[limits]", &["LimitsTable"][..], ""),
+        ("[source.s]", &["SqliteSource"][..], "kind = \"sqlite\"\n"),
+        ("[source.s]", &["PostgresSource"][..], "kind = \"postgres\"\n"),
+        ("[tool.t]", &["Tool", "Query"], ""),
+        ("[tool.t.page]", &["Page"][..], ""),
     ] {
-        let definition = match &schema["$defs"][definition] {
-            serde_json::Value::Null => &schema["properties"]["server"],
-            definition => definition,
+        let properties = |name: &&str| match &schema["$defs"][*name] {
+            serde_json::Value::Null => schema["properties"]["server"]["properties"].as_object().unwrap(),
+            definition => definition["properties"].as_object().unwrap(),
         };
-        let keys = definition["properties"].as_object().unwrap();
-        for key in keys.keys().filter(|key| *key != "kind") {
+        let keys: Vec<&String> = definitions.iter().map(properties).flat_map(|keys| keys.keys()).collect();
+        for key in keys.iter().filter(|key| **key != "kind") {
             let (_, report) = read(&format!("{header}\n{before}{key} = 1.5\n"));
             let wrong = report.findings().iter().any(|finding| finding.code == "wrong_type");
             assert!(wrong, "{header} {key}: {report}");
         }
         let (_, report) = read(&format!("{header}\n{before}zzzzzzzz = 1.5\n"));
         let unknown = report.findings().iter().find(|finding| finding.code == "unknown_key").unwrap();
-        for key in keys.keys() {
+        for key in &keys {
             assert!(unknown.remedy.contains(&format!("`{key}`")), "{header} {key}");
         }
         assert_eq!(unknown.remedy.matches('`').count() / 2, keys.len(), "{header}: {}", unknown.remedy);

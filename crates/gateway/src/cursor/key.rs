@@ -1,7 +1,7 @@
-//! The key of a row as bytes, for the inside of a sealed cursor.
+//! The place of an item as bytes, for the inside of a sealed cursor.
 //!
 //! Only sealed bytes of our own are ever read here, but they are read as if they were not: any bytes
-//! give a key or nothing. The SQL tool calls it.
+//! give a key or nothing. The seals call it.
 
 use callgate_core::port::KeyValue;
 
