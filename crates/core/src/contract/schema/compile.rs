@@ -163,7 +163,7 @@ impl<'s> Compiler<'s> {
         if circles.is_empty() {
             graph::shorten(&self.nodes, &mut self.ops, &self.anchors);
             graph::tag(&self.nodes, &mut self.ops);
-            graph::mark(&mut self.nodes, &self.ops, &self.anchors);
+            graph::mark(&mut self.nodes, &mut self.ops, &self.anchors);
         }
         for node in circles {
             let place = self.node(node).place;

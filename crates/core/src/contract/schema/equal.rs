@@ -84,10 +84,15 @@ const PAIRWISE_ITEMS: usize = 8;
 /// The first item of an array that equals an earlier one.
 pub(super) fn repeated<'v>(array: Value<'v>, budget: &mut Budget) -> Result<Option<Value<'v>>, OverBudget> {
     if array.len() <= PAIRWISE_ITEMS {
-        for (at, item) in array.items().enumerate() {
-            for earlier in array.items().take(at) {
-                if equal(earlier, item, budget)? {
-                    return Ok(Some(item));
+        for (at, item) in array.parts().enumerate() {
+            let print = item.fingerprint();
+            for earlier in array.parts().take(at) {
+                budget.charge(1)?;
+                // Strings that are not the same differ, and so do values of different kinds.
+                let differs = earlier.kind() != item.kind()
+                    || matches!((earlier.fingerprint(), print), (Some(one), Some(other)) if one != other);
+                if !differs && equal(earlier.value(), item.value(), budget)? {
+                    return Ok(Some(item.value()));
                 }
             }
         }

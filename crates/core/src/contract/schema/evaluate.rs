@@ -9,62 +9,23 @@ use callgate_protocol::json::{Kind, Part, Value};
 
 use super::equal::repeated;
 use super::program::{Node, NodeId, Op, Program, Rule, Span};
-use super::shortcut::Text;
-use super::source::{POINTER_BYTES, Sources, pointer};
+use super::shortcut::{Shortcut, Text};
+use super::source::Sources;
 use super::{OverBudget, SchemaLimits, Verdict, Violation, Violations, violation};
 
 mod array;
+mod budget;
 mod choice;
 mod leaf;
 mod memo;
 mod object;
+mod report;
 mod scope;
 mod unevaluated;
 
+pub(super) use budget::Budget;
 use memo::{Memo, Question};
 use scope::Scopes;
-
-/// Work and depth that are left.
-#[derive(Debug)]
-pub(super) struct Budget {
-    work: u64,
-    depth: u32,
-}
-
-impl Budget {
-    #[inline]
-    pub(super) fn charge(&mut self, steps: u64) -> Result<(), OverBudget> {
-        match self.work.checked_sub(steps) {
-            Some(left) => {
-                self.work = left;
-                Ok(())
-            }
-            None => Err(OverBudget),
-        }
-    }
-
-    /// Pays for a scan over that many bytes.
-    #[inline]
-    pub(super) fn charge_bytes(&mut self, bytes: usize) -> Result<(), OverBudget> {
-        self.charge(bytes as u64 / 16)
-    }
-
-    #[inline]
-    pub(super) fn descend(&mut self) -> Result<(), OverBudget> {
-        match self.depth.checked_sub(1) {
-            Some(left) => {
-                self.depth = left;
-                Ok(())
-            }
-            None => Err(OverBudget),
-        }
-    }
-
-    #[inline]
-    pub(super) fn ascend(&mut self) {
-        self.depth += 1;
-    }
-}
 
 /// Why an evaluation ends before its verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -113,9 +74,6 @@ pub(super) struct Run<'p, 'v> {
     cold: Option<Box<Cold>>,
 }
 
-/// Space for what was expected; most violations need no more.
-const EXPECTED_BYTES: usize = 96;
-
 /// What is remembered and collected.
 #[derive(Default)]
 struct Cold {
@@ -135,7 +93,7 @@ impl<'p, 'v> Run<'p, 'v> {
         Self {
             program,
             sources,
-            budget: Budget { work: limits.evaluate_work, depth: limits.evaluate_depth },
+            budget: Budget::new(limits),
             root: value,
             most_violations: limits.violations,
             cold: None,
@@ -174,20 +132,25 @@ impl<'p, 'v> Run<'p, 'v> {
         self.apply_to::<M>(id, value.part())
     }
 
-    /// As [`Run::apply`], for the loops over members and items.
+    /// As [`Run::apply`], for the loops over items.
     #[inline(always)]
     fn apply_to<M: Mode>(&mut self, id: NodeId, part: Part<'v>) -> Judged {
-        let shortcut = &self.program.node(id).shortcut;
-        let accepted = match part.kind() {
-            Kind::String => match shortcut.text(part.raw_len()) {
-                Text::Accepted => true,
-                Text::If(op) => self.word(op, part)?,
-                Text::Unsure => false,
-            },
-            Kind::Number => shortcut.accepts_number(part),
-            kind => shortcut.accepts_all(kind),
-        };
+        let accepted = self.glance(&self.program.node(id).shortcut, part)?;
         if accepted { Ok(true) } else { self.judge::<M>(id, part.position()) }
+    }
+
+    /// Whether a value is accepted at a glance. If not, the operations must decide.
+    #[inline(always)]
+    fn glance(&mut self, shortcut: &Shortcut, part: Part<'v>) -> Judged {
+        match part.kind() {
+            Kind::String => match shortcut.text(part) {
+                Text::Accepted => Ok(true),
+                Text::If(op) => self.word(op, part),
+                Text::Unsure => Ok(false),
+            },
+            Kind::Number => Ok(shortcut.accepts_number(part)),
+            kind => Ok(shortcut.accepts_all(kind)),
+        }
     }
 
     /// Applies a subschema to a value that a glance did not settle. The value is named by its position,
@@ -198,15 +161,28 @@ impl<'p, 'v> Run<'p, 'v> {
         let node = self.program.node(id);
         let value = self.root.document().at(position);
         let kind = value.kind();
+        if node.simple && node.types.has(kind) {
+            // What most objects of tools are.
+            if let [Op::Properties(properties)] = self.program.ops(node.of_kind(kind)) {
+                return self.properties::<M>(node, properties, value);
+            }
+        }
+        self.judge_otherwise::<M>(id, node, kind, value)
+    }
+
+    #[inline(never)]
+    fn judge_otherwise<M: Mode>(
+        &mut self,
+        id: NodeId,
+        node: &'p Node,
+        kind: Kind,
+        value: Value<'v>,
+    ) -> Judged {
         if !node.types.accepts(kind, value) {
             return self.refuse::<M>(node, value);
         }
         if node.simple {
-            let span = node.of_kind(kind);
-            return match self.program.ops(span) {
-                [Op::Properties(properties)] => self.properties::<M>(node, properties, value),
-                _ => self.span::<M>(node, span, value),
-            };
+            return self.span::<M>(node, node.of_kind(kind), value);
         }
         self.apply_fully::<M>(id, node, kind, value)
     }
@@ -237,6 +213,7 @@ impl<'p, 'v> Run<'p, 'v> {
     }
 
     /// As [`Run::operations`], but asked only once for each subschema, value and scope.
+    #[inline(never)]
     fn remembered<M: Mode>(&mut self, id: NodeId, node: &'p Node, kind: Kind, value: Value<'v>) -> Judged {
         let before = self.enter(node);
         let question =
@@ -333,18 +310,6 @@ impl<'p, 'v> Run<'p, 'v> {
         }
     }
 
-    /// Reports a failure of an operation that says all by itself.
-    #[inline]
-    fn outcome<M: Mode>(&mut self, valid: bool, node: &'p Node, op: &'p Op, value: Value<'v>) -> Judged {
-        if !valid && M::COLLECT {
-            let sources = self.sources;
-            self.report(node, violation::keyword(op), value, |out| {
-                violation::push_expected(out, op, sources)
-            })?;
-        }
-        Ok(valid)
-    }
-
     #[inline(never)]
     fn unique_items<M: Mode>(&mut self, node: &'p Node, value: Value<'v>) -> Judged {
         let Some(item) = repeated(value, &mut self.budget)? else { return Ok(true) };
@@ -352,38 +317,5 @@ impl<'p, 'v> Run<'p, 'v> {
             self.report(node, "uniqueItems", item, |out| out.push_str("items that differ from each other"))?;
         }
         Ok(false)
-    }
-
-    /// Records a violation at the value, or ends the evaluation when there are enough.
-    #[cold]
-    fn report(
-        &mut self,
-        node: &Node,
-        keyword: &'static str,
-        value: Value<'v>,
-        expected: impl FnOnce(&mut String),
-    ) -> Result<(), Halt> {
-        let cold = self.cold.get_or_insert_default();
-        if cold.violations.len() >= self.most_violations {
-            cold.truncated = true;
-            return Err(Halt::Full);
-        }
-        let mut violation = Violation {
-            pointer: pointer(self.root, value.position()),
-            keyword,
-            expected: String::with_capacity(EXPECTED_BYTES),
-            schema_pointer: String::with_capacity(POINTER_BYTES),
-        };
-        expected(&mut violation.expected);
-        self.program.push_pointer(node, self.sources, &mut violation.schema_pointer);
-        if keyword != "false" {
-            violation.schema_pointer.push('/');
-            violation.schema_pointer.push_str(keyword);
-        }
-        // Two ways may lead to one type, which is refused before verdicts are looked up.
-        if !cold.violations.contains(&violation) {
-            cold.violations.push(violation);
-        }
-        Ok(())
     }
 }

@@ -9,6 +9,7 @@ use super::pattern::is_regular_expression;
 mod name;
 mod pointer;
 mod resource;
+mod set;
 mod time;
 
 pub(super) use time::is_date;

@@ -67,7 +67,7 @@ pub(super) fn tag(nodes: &[Node], ops: &mut [Op]) {
 }
 
 /// Marks what must be remembered, and what can be judged without further ado.
-pub(super) fn mark(nodes: &mut [Node], ops: &[Op], anchors: &[Vec<(u32, NodeId)>]) {
+pub(super) fn mark(nodes: &mut [Node], ops: &mut [Op], anchors: &[Vec<(u32, NodeId)>]) {
     let graph = Graph { nodes, ops };
     let memo = graph.memo(anchors);
     let marks: Vec<(bool, bool, Shortcut)> = (0..)
@@ -78,6 +78,17 @@ pub(super) fn mark(nodes: &mut [Node], ops: &[Op], anchors: &[Vec<(u32, NodeId)>
         .collect();
     for (node, (memo, simple, shortcut)) in nodes.iter_mut().zip(marks) {
         (node.memo, node.simple, node.shortcut) = (memo, simple, shortcut);
+    }
+    for op in ops {
+        // Where patterns may have a say, no glance decides about a member.
+        if let Op::Properties(properties) = op
+            && properties.patterns.is_empty()
+        {
+            for property in &mut properties.names {
+                let node = property.schema.and_then(|schema| nodes.get(schema as usize));
+                property.shortcut = node.map_or(Shortcut::NONE, |node| node.shortcut);
+            }
+        }
     }
 }
 

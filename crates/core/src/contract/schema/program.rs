@@ -5,7 +5,7 @@
 //! runs it.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use callgate_protocol::json::{Kind, Value, push_integer};
 
@@ -41,7 +41,7 @@ pub(super) struct Program {
 impl Program {
     #[inline]
     pub(super) fn node(&self, id: NodeId) -> &Node {
-        self.nodes.get(id as usize).unwrap_or(&Node::FALSE)
+        self.nodes.get(id as usize).unwrap_or(&FALSE)
     }
 
     /// Whether the subschema is `false`.
@@ -49,8 +49,20 @@ impl Program {
         self.node(id).rule == Rule::Nothing
     }
 
-    /// The JSON pointer of a subschema in its document.
-    pub(super) fn push_pointer(&self, id: &Node, sources: &Sources, pointer: &mut String) {
+    /// Appends the JSON pointer of a subschema in its document.
+    pub(super) fn push_pointer(&self, node: &Node, sources: &Sources, pointer: &mut String) {
+        let kept = node.pointer.get_or_init(|| {
+            let mut pointer = String::new();
+            self.push_steps(node, sources, &mut pointer);
+            (pointer.len() <= KEPT_POINTER_BYTES).then(|| pointer.into())
+        });
+        match kept {
+            Some(kept) => pointer.push_str(kept),
+            None => self.push_steps(node, sources, pointer),
+        }
+    }
+
+    fn push_steps(&self, id: &Node, sources: &Sources, pointer: &mut String) {
         let mut steps: SmallVec<[Origin; 8]> = SmallVec::new();
         let mut node = id;
         while let Some(parent) = node.origin.parent {
@@ -87,6 +99,10 @@ impl fmt::Debug for Program {
         write!(f, "{} subschemas, {} operations", self.nodes.len(), self.ops.len())
     }
 }
+
+/// Up to this length the pointer of a subschema is kept, so that pointers take no more memory than there
+/// are subschemas.
+const KEPT_POINTER_BYTES: usize = 256;
 
 /// A range of operations.
 #[derive(Clone, Copy, Debug, Default)]
@@ -126,7 +142,12 @@ pub(super) struct Node {
     pub(super) shortcut: Shortcut,
     /// Where in the schema the subschema was found.
     pub(super) origin: Origin,
+    /// Its pointer, from the first report on, unless that is long.
+    pointer: OnceLock<Option<Box<str>>>,
 }
+
+/// Stands in for an index that no program has.
+static FALSE: Node = Node::refusing();
 
 /// How a subschema was reached from the one around it.
 #[derive(Clone, Copy, Debug)]
@@ -149,22 +170,25 @@ pub(super) enum Part {
 }
 
 impl Node {
-    /// Stands in for an index that no program has, and refuses.
-    const FALSE: Self = Self {
-        place: Place { document: 0, position: 0 },
-        rule: Rule::Nothing,
-        types: Types(0),
-        memo: false,
-        simple: false,
-        resource: 0,
-        any: Span { start: 0, end: 0 },
-        by_kind: [Span { start: 0, end: 0 }; 6],
-        shortcut: Shortcut::NONE,
-        origin: Origin { parent: None, keyword: 0, part: Part::Whole },
-    };
+    /// Refuses everything.
+    const fn refusing() -> Self {
+        Self {
+            place: Place { document: 0, position: 0 },
+            rule: Rule::Nothing,
+            types: Types(0),
+            memo: false,
+            simple: false,
+            resource: 0,
+            any: Span { start: 0, end: 0 },
+            by_kind: [Span { start: 0, end: 0 }; 6],
+            shortcut: Shortcut::NONE,
+            origin: Origin { parent: None, keyword: 0, part: Part::Whole },
+            pointer: OnceLock::new(),
+        }
+    }
 
     pub(super) fn new(place: Place, resource: u32, origin: Origin) -> Self {
-        Self { place, resource, origin, rule: Rule::Operations, types: Types::ALL, ..Self::FALSE }
+        Self { place, resource, origin, rule: Rule::Operations, types: Types::ALL, ..Self::refusing() }
     }
 
     /// The operations that apply to values of that kind only.

@@ -15,8 +15,8 @@ use super::violation::is_choice_of_values;
 pub(super) struct Shortcut {
     /// The types, by their bits, whose values are accepted whatever they are.
     free: u8,
-    /// The lengths in bytes, quotes apart, between which a string surely has enough characters and
-    /// not too many.
+    /// The lengths in bytes, quotes apart, between which a string surely has enough characters, if it is
+    /// written without escapes, and not too many.
     least: u32,
     most: u32,
     /// The only other operation for strings, by its index.
@@ -56,12 +56,10 @@ impl Shortcut {
         let (mut least, mut most, mut text) = (0, u32::MAX, None);
         for at in (node.any.start..node.any.end).chain(span(node, Kind::String)) {
             match ops.get(at as usize) {
-                // A character has at most twelve bytes, as an escaped pair of surrogates.
+                // A character has at most four bytes where it is not escaped.
                 Some(Op::Length(Edge::Least, bound)) => {
-                    least = u32::try_from(*bound)
-                        .ok()
-                        .and_then(|bound| bound.checked_mul(12))
-                        .unwrap_or(u32::MAX);
+                    least =
+                        u32::try_from(*bound).ok().and_then(|bound| bound.checked_mul(4)).unwrap_or(u32::MAX);
                 }
                 Some(Op::Length(Edge::Most, bound)) => most = u32::try_from(*bound).unwrap_or(u32::MAX),
                 _ if text.is_some() => return,
@@ -92,11 +90,13 @@ impl Shortcut {
         (self.lowest, self.highest) = (lowest, highest);
     }
 
-    /// What is known of a string of that length, quotes included.
+    /// What is known of a string.
     #[inline(always)]
-    pub(super) fn text(&self, raw_len: usize) -> Text {
-        let length = raw_len.saturating_sub(2);
-        if !(self.least as usize..=self.most as usize).contains(&length) {
+    pub(super) fn text(&self, part: Part<'_>) -> Text {
+        // Every string has its quotes.
+        let length = part.raw_len().wrapping_sub(2);
+        let is_enough = self.least == 0 || (length >= self.least as usize && part.is_plain());
+        if !is_enough || length > self.most as usize {
             return Text::Unsure;
         }
         self.text.map_or(Text::Accepted, Text::If)

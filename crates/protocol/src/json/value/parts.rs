@@ -93,7 +93,8 @@ impl<'d> Part<'d> {
     #[inline(always)]
     #[must_use]
     pub fn raw_len(self) -> usize {
-        self.node.end.saturating_sub(self.node.start) as usize
+        // The parser has set the end behind the start.
+        self.node.end.wrapping_sub(self.node.start) as usize
     }
 
     /// As [`Value::raw_bytes`].
@@ -108,14 +109,21 @@ impl<'d> Part<'d> {
     #[inline(always)]
     #[must_use]
     pub fn plain_bytes(self) -> Option<&'d [u8]> {
-        if self.node.tag == Tag::String { self.document.text.as_bytes().get(self.quoted()) } else { None }
+        if self.is_plain() { self.document.text.as_bytes().get(self.quoted()) } else { None }
+    }
+
+    /// Whether this is a string that was written without escapes.
+    #[inline(always)]
+    #[must_use]
+    pub fn is_plain(self) -> bool {
+        self.node.tag == Tag::String
     }
 
     /// What tells short strings apart; nothing for a string with escapes and for every other value.
     #[inline(always)]
     #[must_use]
     pub fn fingerprint(self) -> Option<Fingerprint> {
-        if self.node.tag != Tag::String {
+        if !self.is_plain() {
             return None;
         }
         let quoted = self.quoted();
@@ -125,7 +133,7 @@ impl<'d> Part<'d> {
     /// Where the text between the quotes of a string is.
     #[inline(always)]
     fn quoted(self) -> std::ops::Range<usize> {
-        self.node.start as usize + 1..(self.node.end as usize).saturating_sub(1)
+        self.node.start as usize + 1..(self.node.end as usize).wrapping_sub(1)
     }
 }
 
@@ -160,8 +168,8 @@ impl Fingerprint {
     /// The fingerprint of the bytes from `start` to `end`, which may read a word beyond them.
     #[inline(always)]
     fn in_text(bytes: &[u8], start: usize, end: usize) -> Self {
-        let length = end.saturating_sub(start);
-        let first = match bytes.get(start..).and_then(<[u8]>::first_chunk) {
+        let length = end.wrapping_sub(start);
+        let first = match bytes.get(start..start + 8).and_then(<[u8]>::first_chunk) {
             Some(word) => u64::from_le_bytes(*word),
             None => Self::at_the_end(bytes, start),
         };
@@ -277,6 +285,7 @@ mod tests {
             assert_eq!(part.raw_len(), value.raw_len());
             assert_eq!(part.raw_bytes(), value.raw_bytes());
             assert_eq!(part.plain_bytes(), value.plain_bytes());
+            assert_eq!(part.is_plain(), value.plain_bytes().is_some());
             assert_eq!(part.fingerprint(), value.plain_bytes().map(Fingerprint::of));
             assert_eq!(value.part().position(), part.position());
         }

@@ -46,7 +46,7 @@ impl<'s> Compiler<'s> {
             for (name, schema) in value.members() {
                 let schema = Some(self.child(parts, schema)?);
                 let name = Word::new(name.as_str().unwrap_or_default());
-                names.push(Property { name, schema, required: false });
+                names.push(Property::new(name, schema, false));
             }
         }
         let mut required = 0;
@@ -90,7 +90,7 @@ impl<'s> Compiler<'s> {
             let property = found.and_then(|found| known.get(found)).and_then(|&(_, at)| names.get_mut(at));
             match property {
                 Some(property) => property.required = true,
-                None => names.push(Property { name: Word::new(name), schema: None, required: true }),
+                None => names.push(Property::new(Word::new(name), None, true)),
             }
         }
         Ok(())

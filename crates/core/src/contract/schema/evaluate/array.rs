@@ -4,7 +4,7 @@
 
 use callgate_protocol::json::{Value, push_integer};
 
-use super::super::program::{Contains, Node, Sequence};
+use super::super::program::{Contains, Node, NodeId, Sequence};
 use super::{Judged, Mode, Quick, Run};
 
 impl<'p, 'v> Run<'p, 'v> {
@@ -17,6 +17,11 @@ impl<'p, 'v> Run<'p, 'v> {
     ) -> Judged {
         self.budget.descend()?;
         self.budget.charge(value.len() as u64)?;
+        if let ([], Some(rest)) = (&*sequence.prefix, sequence.rest)
+            && !(M::COLLECT && self.program.refuses_all(rest))
+        {
+            return self.items::<M>(rest, value);
+        }
         let mut valid = true;
         let mut prefix = sequence.prefix.iter();
         for item in value.parts() {
@@ -35,6 +40,23 @@ impl<'p, 'v> Run<'p, 'v> {
                 (None, None) => break,
             };
             if !fine {
+                valid = false;
+                if !M::COLLECT {
+                    break;
+                }
+            }
+        }
+        self.budget.ascend();
+        Ok(valid)
+    }
+
+    /// Items that all have one subschema.
+    #[inline(always)]
+    fn items<M: Mode>(&mut self, schema: NodeId, value: Value<'v>) -> Judged {
+        let shortcut = &self.program.node(schema).shortcut;
+        let mut valid = true;
+        for item in value.parts() {
+            if !self.glance(shortcut, item)? && !self.judge::<M>(schema, item.position())? {
                 valid = false;
                 if !M::COLLECT {
                     break;

@@ -61,7 +61,7 @@ impl<'p, 'v> Run<'p, 'v> {
             self.budget.charge((1 + value.len() + tag.words.len()) as u64)?;
             let chosen = tag.chosen(value).and_then(|at| choice.nodes.get(at));
             return match chosen {
-                Some(alternative) => self.apply::<Quick>(*alternative, value).map(usize::from),
+                Some(alternative) => self.judge::<Quick>(*alternative, value.position()).map(usize::from),
                 None => Ok(0),
             };
         }

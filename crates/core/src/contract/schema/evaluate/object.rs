@@ -20,16 +20,21 @@ impl<'p, 'v> Run<'p, 'v> {
         self.budget.charge(value.len() as u64)?;
         let mut valid = true;
         let mut required = 0;
-        let mut near = 0;
+        let mut near = &*properties.names;
         for entry in value.entries() {
             let mut schema = None;
             if let Some(property) = properties.find(entry.name, &mut near) {
                 // Names are unique in an object, so counting them is enough.
                 required += usize::from(property.required);
+                if self.glance(&property.shortcut, entry.value)? {
+                    continue;
+                }
                 schema = property.schema;
             }
             let fine = match schema {
-                Some(schema) if properties.patterns.is_empty() => self.apply_to::<M>(schema, entry.value)?,
+                Some(schema) if properties.patterns.is_empty() => {
+                    self.judge::<M>(schema, entry.value.position())?
+                }
                 _ => self.other_member::<M>(node, properties, schema, entry.value.position())?,
             };
             if !fine {

@@ -176,7 +176,7 @@ impl<'p, 'v> Run<'p, 'v> {
         match op {
             Op::Properties(properties) if properties.additional.is_some() => marks.all = true,
             Op::Properties(properties) => {
-                let mut near = 0;
+                let mut near = &*properties.names;
                 for (at, entry) in value.entries().enumerate() {
                     self.budget.charge(1)?;
                     let text = entry.name.value().as_str().unwrap_or_default();

@@ -2,6 +2,13 @@
 //!
 //! Only the text is judged; nothing is ever resolved. `format.rs` and `resource.rs` call it.
 
+use super::set::Set;
+
+/// What an atom of a local part consists of.
+static ATOM: Set = Set::with(b"!#$%&'*+-/=?^_`{|}~");
+/// What a label of a host consists of.
+static LABEL: Set = Set::with(b"-");
+
 /// Whether letters beyond ASCII are allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Letters {
@@ -10,8 +17,10 @@ pub(super) enum Letters {
 }
 
 pub(super) fn is_email(text: &str, letters: Letters) -> bool {
-    let Some((local, domain)) = text.rsplit_once('@') else { return false };
-    is_local_part(local, letters) && is_mail_domain(domain, letters)
+    // Both ends of an address are short, so a plain scan is fastest.
+    let Some(at) = text.bytes().rposition(|byte| byte == b'@') else { return false };
+    let (local, domain) = text.split_at(at);
+    is_local_part(local, letters) && is_mail_domain(domain.get(1..).unwrap_or_default(), letters)
 }
 
 /// RFC 5321: an atom with dots, or a quoted string; at most 64 bytes.
@@ -36,15 +45,16 @@ fn is_local_part(local: &str, letters: Letters) -> bool {
         }
         return true;
     }
-    let atom = |byte: u8| match byte {
-        b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' => true,
-        b'!' | b'#'..=b'\'' | b'*' | b'+' | b'-' | b'/' | b'=' | b'?' | b'^'..=b'`' | b'{'..=b'~' => true,
-        other => !other.is_ascii() && letters == Letters::Any,
-    };
-    local
-        .as_bytes()
-        .split(|byte| *byte == b'.')
-        .all(|part| !part.is_empty() && part.iter().all(|byte| atom(*byte)))
+    let beyond = letters == Letters::Any;
+    let mut is_empty = true;
+    for &byte in local.as_bytes() {
+        let is_dot = byte == b'.';
+        if if is_dot { is_empty } else { !ATOM.has(byte) && (byte.is_ascii() || !beyond) } {
+            return false;
+        }
+        is_empty = is_dot;
+    }
+    !is_empty
 }
 
 fn is_mail_domain(domain: &str, letters: Letters) -> bool {
@@ -63,16 +73,26 @@ pub(super) fn is_hostname(text: &str) -> bool {
 }
 
 fn is_host(text: &str, letters: Letters) -> bool {
-    let letter = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || !byte.is_ascii();
-    let label = |label: &[u8]| {
-        (1..=63).contains(&label.len())
-            && label.iter().all(|byte| letter(*byte))
-            && label.first() != Some(&b'-')
-            && label.last() != Some(&b'-')
-    };
-    text.len() <= 253
-        && text.as_bytes().split(|byte| *byte == b'.').all(label)
-        && (text.is_ascii() || (letters == Letters::Any && !text.contains(char::is_control)))
+    if text.len() > 253 || !(text.is_ascii() || (letters == Letters::Any && !text.contains(char::is_control)))
+    {
+        return false;
+    }
+    let (mut length, mut last) = (0, b'.');
+    for &byte in text.as_bytes() {
+        if byte == b'.' {
+            if !(1..=63).contains(&length) || last == b'-' {
+                return false;
+            }
+            length = 0;
+        } else {
+            if (byte.is_ascii() && !LABEL.has(byte)) || (byte == b'-' && length == 0) {
+                return false;
+            }
+            length += 1;
+        }
+        last = byte;
+    }
+    (1..=63).contains(&length) && last != b'-'
 }
 
 pub(super) fn is_ipv4(text: &str) -> bool {

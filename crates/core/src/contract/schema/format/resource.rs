@@ -3,6 +3,7 @@
 //! `format.rs` calls it.
 
 use super::name::{is_ipv4, is_ipv6};
+use super::set::Set;
 
 /// Which characters beyond ASCII may stand where RFC 3986 has letters.
 type Beyond = fn(char) -> bool;
@@ -117,32 +118,6 @@ fn is_ip_literal(literal: &str) -> bool {
                 && made_of(address, &USER, none)
         }
         None => is_ipv6(literal) && !is_ipv4(literal),
-    }
-}
-
-/// A set of ASCII characters, looked up by the byte.
-struct Set([bool; 256]);
-
-impl Set {
-    /// Letters, digits and these marks.
-    const fn with(marks: &[u8]) -> Self {
-        let mut set = [false; 256];
-        let mut byte = 0;
-        while byte < 128 {
-            set[byte] = (byte as u8).is_ascii_alphanumeric();
-            byte += 1;
-        }
-        let mut at = 0;
-        while at < marks.len() {
-            set[marks[at] as usize] = true;
-            at += 1;
-        }
-        Self(set)
-    }
-
-    #[inline]
-    fn has(&self, byte: u8) -> bool {
-        self.0.get(usize::from(byte)).copied().unwrap_or_default()
     }
 }
 

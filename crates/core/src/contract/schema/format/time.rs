@@ -37,16 +37,23 @@ const DAYS: [u8; 16] = [0, 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31, 0, 0,
 /// Whether the text is a `full-date`: digits where digits must be, and a day that exists.
 #[inline]
 pub(in crate::contract::schema) fn is_date(text: &[u8]) -> bool {
-    let &[y1, y2, y3, y4, b'-', m1, m2, b'-', d1, d2] = text else { return false };
-    let digits = [y1, y2, y3, y4, m1, m2, d1, d2].map(|byte| byte.wrapping_sub(b'0'));
-    if digits.iter().any(|digit| *digit > 9) {
+    /// What stands in a date at least: the dashes, and zeros for digits.
+    const LEAST: u64 = u64::from_le_bytes(*b"0000-00-");
+    /// What takes every byte beyond a nine, or beyond a dash, over the half of its range.
+    const BEYOND: u64 = u64::from_le_bytes([0x76, 0x76, 0x76, 0x76, 0x7F, 0x76, 0x76, 0x7F]);
+    const HIGHS: u64 = 0x8080_8080_8080_8080;
+    let Some((front, &[d1, d2])) = text.split_first_chunk::<8>() else { return false };
+    // A digit is left as its value, a dash as zero, and everything else as something larger.
+    let digits = u64::from_le_bytes(*front) ^ LEAST;
+    let (d1, d2) = (d1.wrapping_sub(b'0'), d2.wrapping_sub(b'0'));
+    if (digits | digits.wrapping_add(BEYOND)) & HIGHS != 0 || d1 > 9 || d2 > 9 {
         return false;
     }
-    let [y1, y2, y3, y4, m1, m2, d1, d2] = digits;
+    let [y1, y2, y3, y4, _, m1, m2, _] = digits.to_le_bytes();
     // Below a hundred each.
-    let (century, year, month, day) = (y1 * 10 + y2, y3 * 10 + y4, m1 * 10 + m2, d1 * 10 + d2);
+    let (month, day) = (m1 * 10 + m2, d1 * 10 + d2);
     let days = DAYS.get(usize::from(month)).copied().unwrap_or(0);
-    (1..=days).contains(&day) || (month == 2 && day == 29 && is_leap(century, year))
+    (1..=days).contains(&day) || (month == 2 && day == 29 && is_leap(y1 * 10 + y2, y3 * 10 + y4))
 }
 
 /// Whether a year, given in two halves, has a twenty-ninth of February.

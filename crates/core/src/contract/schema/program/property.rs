@@ -5,10 +5,11 @@
 
 use std::sync::Arc;
 
-use callgate_protocol::json::{Fingerprint, Part};
+use callgate_protocol::json::Part;
 
 use super::{NodeId, Word};
 use crate::contract::schema::pattern::Pattern;
+use crate::contract::schema::shortcut::Shortcut;
 
 /// `properties`, `patternProperties`, `additionalProperties` and `required`, in one pass over the
 /// members.
@@ -46,6 +47,14 @@ pub(in crate::contract::schema) struct Property {
     /// Its subschema, unless the name is only required.
     pub(in crate::contract::schema) schema: Option<NodeId>,
     pub(in crate::contract::schema) required: bool,
+    /// What its subschema accepts at a glance, if that alone decides about the member.
+    pub(in crate::contract::schema) shortcut: Shortcut,
+}
+
+impl Property {
+    pub(in crate::contract::schema) fn new(name: Word, schema: Option<NodeId>, required: bool) -> Self {
+        Self { name, schema, required, shortcut: Shortcut::NONE }
+    }
 }
 
 /// Up to this many names are compared one by one.
@@ -54,41 +63,42 @@ pub(in crate::contract::schema) const LINEAR_NAMES: usize = 12;
 impl Properties {
     /// The property of that name. `near` is where the search begins and where the next one should.
     #[inline(always)]
-    pub(in crate::contract::schema) fn find(&self, name: Part<'_>, near: &mut usize) -> Option<&Property> {
-        let Some(print) = name.fingerprint() else { return self.find_escaped(name, near) };
-        if let Some(property) = self.names.get(*near)
+    pub(in crate::contract::schema) fn find<'p>(
+        &'p self,
+        name: Part<'_>,
+        near: &mut &'p [Property],
+    ) -> Option<&'p Property> {
+        if let Some(print) = name.fingerprint()
+            && let [property, others @ ..] = *near
             && property.name.is(print, name)
         {
-            *near += 1;
+            *near = others;
             return Some(property);
         }
-        self.search(print, name, near)
+        self.search(name, near)
     }
 
     #[inline(never)]
-    fn search(&self, print: Fingerprint, name: Part<'_>, near: &mut usize) -> Option<&Property> {
-        let found = if self.names.len() <= LINEAR_NAMES {
-            self.names.iter().position(|property| property.name.is(print, name))?
-        } else {
-            self.sorted_position(name.plain_bytes()?)?
+    fn search<'p>(&'p self, name: Part<'_>, near: &mut &'p [Property]) -> Option<&'p Property> {
+        let found = match name.fingerprint() {
+            Some(print) if self.names.len() <= LINEAR_NAMES => {
+                self.names.iter().position(|property| property.name.is(print, name))
+            }
+            Some(_) => self.sorted_position(name.plain_bytes()?),
+            None => self.escaped_position(&name.value().as_str()?),
         };
-        *near = found + 1;
-        self.names.get(found)
+        let (property, others) = self.names.get(found?..)?.split_first()?;
+        *near = others;
+        Some(property)
     }
 
-    /// As [`Properties::find`], for a name that was written with escapes.
-    #[cold]
-    fn find_escaped(&self, name: Part<'_>, near: &mut usize) -> Option<&Property> {
-        let text = name.value().as_str()?;
-        let found = if self.names.len() <= LINEAR_NAMES {
-            self.names.iter().position(|property| *property.name.text() == *text)?
-        } else {
-            self.sorted_position(text.as_bytes())?
-        };
-        *near = found + 1;
-        self.names.get(found)
+    /// The place of a name that was written with escapes.
+    fn escaped_position(&self, name: &str) -> Option<usize> {
+        if self.names.len() <= LINEAR_NAMES {
+            return self.names.iter().position(|property| property.name.text() == name);
+        }
+        self.sorted_position(name.as_bytes())
     }
-
     fn sorted_position(&self, name: &[u8]) -> Option<usize> {
         let name_at = |at: u32| self.names.get(at as usize).map(|property| property.name.text().as_bytes());
         let at = self.sorted.binary_search_by(|&at| name_at(at).cmp(&Some(name))).ok()?;

@@ -41,7 +41,14 @@ impl Word {
     #[inline(always)]
     pub(in crate::contract::schema) fn position(words: &[Self], part: Part<'_>) -> Option<usize> {
         match part.fingerprint() {
-            Some(print) => words.iter().position(|word| word.is(print, part)),
+            Some(print) => {
+                for (at, word) in words.iter().enumerate() {
+                    if word.is(print, part) {
+                        return Some(at);
+                    }
+                }
+                None
+            }
             None => words.iter().position(|word| part.value().is_str(&word.text)),
         }
     }

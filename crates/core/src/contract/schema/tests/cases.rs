@@ -322,3 +322,39 @@ fn keywords_that_no_dialect_knows_are_annotations() {
     );
     assert!(mirrored.text().starts_with(r#"{"type""#));
 }
+
+#[test]
+fn characters_are_counted_however_they_are_written() {
+    let three = schema(r#"{"properties":{"a":{"type":"string","minLength":3,"maxLength":3}}}"#);
+    for text in ["abc", r"\u0061bc", "é😀é", r"\ud83d\ude00é😀", "😀😀😀"] {
+        assert!(accepts(&three, &format!(r#"{{"a":"{text}"}}"#)), "{text}");
+    }
+    for text in ["", "ab", "😀😀", r"\u0061\u0062", r"\ud83d\ude00😀", "abcd", "ééééé", r"a\u0062cd"]
+    {
+        assert!(!accepts(&three, &format!(r#"{{"a":"{text}"}}"#)), "{text}");
+    }
+}
+
+#[test]
+fn names_and_words_are_told_apart_at_every_length() {
+    // Around eight and sixteen bytes the comparison changes its way.
+    for length in [0, 1, 7, 8, 9, 15, 16, 17, 24] {
+        let word = "abcdefghijklmnopqrstuvwx".get(..length).unwrap();
+        let text = format!(
+            r#"{{"properties":{{"{word}":{{"const":"{word}"}}}},"required":["{word}"],"additionalProperties":false}}"#
+        );
+        let object = schema(&text);
+        assert!(accepts(&object, &format!(r#"{{"{word}":"{word}"}}"#)), "{text}");
+        if let Some(rest) = word.strip_prefix('a') {
+            assert!(accepts(&object, &format!(r#"{{"\u0061{rest}":"\u0061{rest}"}}"#)), "{text}");
+        }
+        for at in 0..length {
+            let mut other = word.to_owned();
+            other.replace_range(at..=at, "_");
+            assert!(!accepts(&object, &format!(r#"{{"{other}":"{word}"}}"#)), "{text} {other}");
+            assert!(!accepts(&object, &format!(r#"{{"{word}":"{other}"}}"#)), "{text} {other}");
+        }
+        assert!(!accepts(&object, &format!(r#"{{"{word}_":"{word}"}}"#)), "{text}");
+        assert!(!accepts(&object, &format!(r#"{{"{word}":"{word}_"}}"#)), "{text}");
+    }
+}

@@ -100,6 +100,20 @@ fn schema_pointers_lead_through_references_and_lists_to_the_keyword() {
 }
 
 #[test]
+fn a_report_is_the_same_each_time_however_long_its_pointer_is() {
+    for length in [1, 100, 300] {
+        let name = "n".repeat(length);
+        let object =
+            schema(&format!(r#"{{"properties":{{"{name}":{{"type":"object","required":["a"]}}}}}}"#));
+        let value = format!(r#"{{"{name}":{{}}}}"#);
+        let first = violations(&object, &value);
+        assert_eq!(first[0].schema_pointer, format!("/properties/{name}/required"));
+        assert_eq!(first[0].pointer, format!("/{name}"));
+        assert_eq!(violations(&object, &value), first);
+    }
+}
+
+#[test]
 fn the_alternative_that_its_constants_name_explains_itself() {
     let target = schema(
         r#"{"oneOf":[{"type":"object","properties":{"kind":{"const":"email"},"address":{"type":"string"}},"required":["kind","address"]},{"type":"object","properties":{"kind":{"const":"file"},"path":{"type":"string"}},"required":["kind","path"]}]}"#,
