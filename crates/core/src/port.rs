@@ -17,7 +17,7 @@ mod query;
 pub use answer::Answer;
 pub use approvals::{Approval, Approvals, NoApprovals};
 pub use audit::{Audit, Idempotency, LogAudit, Record, ResultKind};
-pub use authenticate::{Authenticate, Credentials, LocalIdentity, Transport};
+pub use authenticate::{Authenticate, Authorization, Credentials, LocalIdentity, Transport};
 pub use callgate_protocol::logging::LogLevel;
 pub use clock::{Clock, Entropy, EntropyError, SystemClock, SystemEntropy, Timestamp};
 pub use execute::{Execute, Execution};

@@ -5,6 +5,8 @@
 
 use std::fmt;
 
+use crate::port::Timestamp;
+
 /// The identity in whose name a call is made.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -21,6 +23,8 @@ pub struct Principal {
     pub purpose: Option<Box<str>>,
     /// The program that acts for the subject: the client id at the issuer.
     pub client: Option<Box<str>>,
+    /// When the credential ends; nothing where it does not.
+    pub expires: Option<Timestamp>,
 }
 
 impl Principal {
@@ -34,6 +38,7 @@ impl Principal {
             scopes: Vec::new(),
             purpose: None,
             client: None,
+            expires: None,
         }
     }
 
@@ -69,6 +74,13 @@ impl Principal {
     #[must_use]
     pub fn with_client(mut self, client: impl Into<Box<str>>) -> Self {
         self.client = Some(client.into());
+        self
+    }
+
+    /// The same principal, whose credential ends then.
+    #[must_use]
+    pub fn with_expiry(mut self, expires: Timestamp) -> Self {
+        self.expires = Some(expires);
         self
     }
 

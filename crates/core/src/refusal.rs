@@ -26,6 +26,10 @@ pub enum Code {
     ArgumentsTooCostly,
     /// Nobody was authenticated.
     Unauthenticated,
+    /// The token is expired, revoked, forged, or was issued for another server.
+    InvalidToken,
+    /// The credential is sent in a form that cannot be read.
+    MalformedCredential,
     /// The part of the gate that finds out who calls did not answer.
     IdentityUnavailable,
     /// The credential lacks a scope that the tool needs.
@@ -70,13 +74,15 @@ pub enum Code {
 
 impl Code {
     /// Every code, in the order of the manual.
-    pub const ALL: [Self; 26] = [
+    pub const ALL: [Self; 28] = [
         Self::MalformedCall,
         Self::UnknownTool,
         Self::HeaderMismatch,
         Self::InvalidArguments,
         Self::ArgumentsTooCostly,
         Self::Unauthenticated,
+        Self::InvalidToken,
+        Self::MalformedCredential,
         Self::IdentityUnavailable,
         Self::InsufficientScope,
         Self::Forbidden,
@@ -109,6 +115,8 @@ impl Code {
             Self::InvalidArguments => "invalid_arguments",
             Self::ArgumentsTooCostly => "arguments_too_costly",
             Self::Unauthenticated => "unauthenticated",
+            Self::InvalidToken => "invalid_token",
+            Self::MalformedCredential => "malformed_credential",
             Self::IdentityUnavailable => "identity_unavailable",
             Self::InsufficientScope => "insufficient_scope",
             Self::Forbidden => "forbidden",
@@ -142,6 +150,8 @@ impl Code {
             | Self::InvalidArguments
             | Self::ArgumentsTooCostly
             | Self::Unauthenticated
+            | Self::InvalidToken
+            | Self::MalformedCredential
             | Self::InsufficientScope
             | Self::MissingCapability
             | Self::InvalidState
@@ -172,6 +182,8 @@ impl Code {
             | Self::MalformedCall
             | Self::HeaderMismatch
             | Self::InvalidInputResponse
+            | Self::InvalidToken
+            | Self::MalformedCredential
             | Self::InsufficientScope
             | Self::MissingCapability
             | Self::InvalidState
@@ -205,6 +217,8 @@ impl Code {
             Self::InvalidArguments => "correct the arguments named here and call again",
             Self::ArgumentsTooCostly => "call again with smaller arguments",
             Self::Unauthenticated => "send a credential that this server accepts",
+            Self::InvalidToken => "get a new token for this server and call again",
+            Self::MalformedCredential => "send one `Authorization: Bearer` header with one token",
             Self::IdentityUnavailable => "call again later",
             Self::InsufficientScope => "authorize again with the scopes named here and call again",
             Self::Forbidden => "do not repeat the call; ask the operator for permission",

@@ -2,6 +2,7 @@
 //!
 //! An implementation must decide from this request alone, never from an earlier one.
 
+use std::fmt;
 use std::sync::Arc;
 
 use super::Answer;
@@ -20,21 +21,49 @@ pub enum Transport {
     Remote,
 }
 
+/// The `Authorization` of a request, as the transport found it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Authorization<'r> {
+    /// It was not sent.
+    Absent,
+    /// The value of the one that was sent.
+    One(&'r str),
+    /// It was sent more than once, or is no text: two credentials prove nothing about either.
+    Malformed,
+}
+
+impl<'r> From<Option<&'r str>> for Authorization<'r> {
+    fn from(value: Option<&'r str>) -> Self {
+        value.map_or(Self::Absent, Self::One)
+    }
+}
+
+impl fmt::Debug for Authorization<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Absent => "Absent",
+            Self::One(_) => "One(not shown)",
+            Self::Malformed => "Malformed",
+        })
+    }
+}
+
 /// What a request brings to prove who sent it.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Credentials<'r> {
     /// How the request came in.
     pub transport: Transport,
-    /// The value of the `Authorization` header, if there was exactly one.
-    pub authorization: Option<&'r str>,
+    /// The `Authorization` header.
+    pub authorization: Authorization<'r>,
 }
 
 impl<'r> Credentials<'r> {
     /// Credentials of a transport, with the `Authorization` header if there was one.
     #[must_use]
-    pub fn new(transport: Transport, authorization: Option<&'r str>) -> Self {
-        Self { transport, authorization }
+    pub fn new(transport: Transport, authorization: impl Into<Authorization<'r>>) -> Self {
+        Self { transport, authorization: authorization.into() }
     }
 }
 
@@ -42,11 +71,21 @@ impl<'r> Credentials<'r> {
 ///
 /// Cancel safe: dropping the answer leaves nothing behind.
 pub trait Authenticate: Send + Sync {
-    /// The principal, or a refusal with [`Code::Unauthenticated`].
+    /// The principal, or a refusal: [`Code::Unauthenticated`] without a credential, [`Code::InvalidToken`],
+    /// [`Code::MalformedCredential`], or [`Code::IdentityUnavailable`] when it cannot be found out now.
     fn authenticate<'a>(
         &'a self,
         credentials: Credentials<'a>,
     ) -> Answer<'a, Result<Arc<Principal>, Refusal>>;
+}
+
+impl<T: Authenticate + ?Sized> Authenticate for Arc<T> {
+    fn authenticate<'a>(
+        &'a self,
+        credentials: Credentials<'a>,
+    ) -> Answer<'a, Result<Arc<Principal>, Refusal>> {
+        (**self).authenticate(credentials)
+    }
 }
 
 /// The configured principal of the process, for stdio and loopback only (`[auth.local]`).
