@@ -22,6 +22,7 @@ use callgate_core::snapshot::{Snapshot, Tool as GateTool};
 use crate::endpoint::{Endpoint, Identity, Parts, Published, RemoteCallers};
 use crate::limits::Limits;
 use crate::prompt::Prompt;
+use crate::protection::ProtectedResource;
 use crate::resource::{Resource, ResourceTemplate};
 use crate::server::Server;
 use crate::tool::Tool;
@@ -87,6 +88,7 @@ pub struct ServerBuilder {
     templates: Vec<ResourceTemplate>,
     authenticate: Arc<dyn Authenticate>,
     remote: RemoteCallers,
+    protection: Option<ProtectedResource>,
     policy: Arc<dyn Policy>,
     policy_revision: Digest,
     approvals: Arc<dyn Approvals>,
@@ -117,6 +119,7 @@ impl ServerBuilder {
             templates: Vec::new(),
             authenticate: Arc::new(LocalIdentity::new(Principal::new("local"))),
             remote: RemoteCallers::Refused,
+            protection: None,
             policy: Arc::new(LocalPolicy::new()),
             policy_revision: Digest::of_bytes(b"callgate/policy/local/1"),
             approvals: Arc::new(NoApprovals),
@@ -184,6 +187,13 @@ impl ServerBuilder {
     pub fn authenticate(mut self, port: impl Authenticate + 'static) -> Self {
         self.authenticate = Arc::new(port);
         self.remote = RemoteCallers::Authenticated;
+        self
+    }
+
+    /// Publishes which authorization server gives out tokens for this server, and points refused callers to
+    /// it. Checking tokens is the part of [`ServerBuilder::authenticate`].
+    pub fn protected_resource(mut self, resource: ProtectedResource) -> Self {
+        self.protection = Some(resource);
         self
     }
 
@@ -269,6 +279,9 @@ impl ServerBuilder {
         let tools = compile(self.tools, &self.limits.gate, &mut faults);
         let catalogue = catalogue(tools, &self.limits.gate, &mut faults);
         check_prompts(&self.prompts, &mut faults);
+        if let Some(fault) = self.protection.as_ref().and_then(ProtectedResource::fault) {
+            faults.push(BuildFault::new("protected resource", fault));
+        }
         let resources = resources(self.resources, self.templates, &mut faults);
         let keys = match (self.keys, running) {
             (Some(keys), _) => Some(keys),
@@ -300,6 +313,7 @@ impl ServerBuilder {
             instructions: self.instructions,
             logging: self.logging,
             remote: self.remote,
+            protection: self.protection,
             list_ttl: self.list_ttl,
             limits,
         })

@@ -31,11 +31,12 @@ use callgate_core::outcome::Settled;
 use callgate_core::pipeline::Pipeline;
 use callgate_core::port::{Credentials, LogLevel, Peer, PeerError};
 use callgate_core::principal::Principal;
-use callgate_core::refusal::Refusal;
+use callgate_core::refusal::{Code, Refusal};
 use callgate_protocol::error::{push_error, push_result_start};
 use callgate_protocol::meta::{self, MetaError, RequestMeta};
 use callgate_protocol::{ErrorCode, Id, Method, Request, Revision};
 
+use crate::protection::Challenge;
 use crate::respond;
 use fault::Fault;
 use hub::Hub;
@@ -73,12 +74,14 @@ pub(crate) struct Answered {
     pub(crate) rest: Bytes,
     /// The HTTP status that fits.
     pub(crate) status: u16,
+    /// What a caller has to do whose credential is refused; for the head of an HTTP response.
+    pub(crate) challenge: Option<Box<Challenge>>,
 }
 
 impl Answered {
     /// A result whose text is complete.
     pub(crate) fn result(text: String) -> Self {
-        Self { text, rest: Bytes::new(), status: 200 }
+        Self { text, rest: Bytes::new(), status: 200, challenge: None }
     }
 
     /// An error with the status that the transport shows.
@@ -91,7 +94,7 @@ impl Answered {
     ) -> Self {
         let mut text = String::with_capacity(128 + message.len() + data.map_or(0, str::len));
         push_error(&mut text, id, code, message, data);
-        Self { text, rest: Bytes::new(), status }
+        Self { text, rest: Bytes::new(), status, challenge: None }
     }
 
     /// The whole message as one text.
@@ -175,7 +178,11 @@ impl Endpoint {
             Some(Method::Complete) if published.offered.completions => {
                 self.answer_complete(&published, request, meta, from, peer).await
             }
-            _ => Err(Fault::UnknownMethod),
+            // Whoever may not call here is not told what there is to call.
+            _ => match Self::authenticate(&published, from.credentials).await {
+                Ok(_) => Err(Fault::UnknownMethod),
+                Err(refusal) => Err(refusal.into()),
+            },
         };
         result.unwrap_or_else(|fault| fault.into_answer(id))
     }
@@ -191,7 +198,10 @@ impl Endpoint {
         published: &Published,
         credentials: Credentials<'_>,
     ) -> Result<Arc<Principal>, Refusal> {
-        published.gate.authenticate.authenticate(credentials).await
+        let answer = published.gate.authenticate.authenticate(credentials);
+        answer.within(published.gate.limits.port_timeout).await.unwrap_or_else(|_elapsed| {
+            Err(Refusal::new(Code::IdentityUnavailable, "who calls could not be found out in time"))
+        })
     }
 
     /// Takes one call of a tool through the gate.
@@ -224,7 +234,12 @@ impl Endpoint {
     ) -> Answered {
         let params = match params::CallParams::read(request.params()) {
             Ok(params) => params,
-            Err(fault) => return fault.of_call().into_answer(request.id()),
+            Err(fault) => {
+                return match Self::authenticate(published, from.credentials).await {
+                    Ok(_) => fault.of_call().into_answer(request.id()),
+                    Err(refusal) => respond::to_error(Some(request.id()), &refusal),
+                };
+            }
         };
         let mut call = Call::new(&params.name, params.arguments, from.credentials, peer);
         call.input_responses = params.input_responses;
@@ -246,7 +261,7 @@ impl fmt::Debug for Endpoint {
 fn shared(id: &Id, rest: Bytes) -> Answered {
     let mut text = String::with_capacity(64);
     push_result_start(&mut text, id);
-    Answered { text, rest, status: 200 }
+    Answered { text, rest, status: 200, challenge: None }
 }
 
 /// What the client declared with this request, in the terms of the gate.

@@ -34,7 +34,7 @@ use tokio_util::sync::CancellationToken;
 
 pub use body::Body;
 pub use limits::HttpLimits;
-pub(crate) use refusal::{error_response, event_stream_response, json_response};
+pub(crate) use refusal::{answered_response, error_response, event_stream_response, json_response};
 pub use response::ResponseFuture;
 pub use serve::HttpServer;
 
@@ -173,6 +173,12 @@ impl HttpService {
             return answer(refuse_entry(shut));
         }
         if parts.uri.path() != shared.path {
+            let metadata = || shared.endpoint.published().metadata(parts.uri.path(), &shared.path);
+            if parts.method == Method::GET
+                && let Some(document) = metadata()
+            {
+                return answer(refusal::metadata(document));
+            }
             return answer(match (parts.uri.path(), &parts.method) {
                 ("/healthz", &Method::GET) => {
                     json_response(StatusCode::OK, String::from("{\"status\":\"ok\"}"))

@@ -33,6 +33,7 @@ use callgate_protocol::error::push_error;
 use callgate_protocol::json::{Document, Kind, Limits};
 use callgate_protocol::{DecodeError, ErrorCode, Message, Method, Request, Revision, decode};
 
+use crate::protection::Challenge;
 pub(crate) use session::Session;
 
 /// Bounds of what legacy clients may hold.
@@ -115,6 +116,9 @@ pub(crate) trait Channel: Send + Sync {
 
     /// Ready when the client reads fast enough that a notice may be sent with [`Channel::message`].
     fn room(&self) -> Answer<'_, ()>;
+
+    /// The request is being refused for its credential, which a transport with a head says there too.
+    fn challenged(&self, _status: u16, _challenge: Box<Challenge>) {}
 
     /// Closes the stream of the request for now; the client comes back for the rest. Does nothing where the
     /// transport or the revision has no such thing.

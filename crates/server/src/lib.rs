@@ -19,6 +19,7 @@ mod legacy;
 mod limits;
 mod outbox;
 mod prompt;
+mod protection;
 mod resource;
 mod respond;
 mod schema;
@@ -41,6 +42,7 @@ pub use http::{Body, HttpLimits, HttpOptions, HttpServer, HttpService, RemoteAdd
 pub use legacy::LegacyLimits;
 pub use limits::Limits;
 pub use prompt::{Messages, Prompt, Role};
+pub use protection::ProtectedResource;
 pub use resource::{Contents, Reading, Resource, ResourceTemplate};
 pub use respond::refusals_manual;
 pub use server::{Handle, ServeError, Server};

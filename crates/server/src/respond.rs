@@ -19,6 +19,7 @@ use callgate_protocol::meta::SERVER_INFO;
 use callgate_protocol::{ErrorCode, Id};
 
 use crate::endpoint::{Answered, Published, Reply};
+use crate::protection::Challenge;
 
 /// The `_meta` key under which the structured form of a refusal travels.
 pub(crate) const REFUSAL_KEY: &str = "dev.callgate/refusal";
@@ -44,7 +45,8 @@ pub(crate) const fn wire(code: Code) -> Wire {
         Code::MissingCapability => Wire::Error(ErrorCode::MissingRequiredClientCapability, 400),
         Code::InvalidState | Code::InvalidInputResponse => Wire::Error(ErrorCode::InvalidParams, 200),
         // The protocol has no code for these; HTTP says it by the status.
-        Code::Unauthenticated => Wire::Error(ErrorCode::InvalidRequest, 401),
+        Code::Unauthenticated | Code::InvalidToken => Wire::Error(ErrorCode::InvalidRequest, 401),
+        Code::MalformedCredential => Wire::Error(ErrorCode::InvalidRequest, 400),
         Code::InsufficientScope => Wire::Error(ErrorCode::InvalidRequest, 403),
         Code::IdentityUnavailable => Wire::Error(ErrorCode::InternalError, 503),
         // A cursor of a list never gets here: in a tool call it is an argument that the model chose.
@@ -100,7 +102,9 @@ pub(crate) fn to_error(id: Option<&Id>, refusal: &Refusal) -> Answered {
             data
         }
     };
-    Answered::error(id, code, refusal.public(), Some(&data), status)
+    let mut answered = Answered::error(id, code, refusal.public(), Some(&data), status);
+    answered.challenge = Challenge::of(refusal);
+    answered
 }
 
 /// The answer to a request whose handler is no tool. `write` appends the members of the result.

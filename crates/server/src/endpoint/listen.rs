@@ -5,13 +5,17 @@
 //! <https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions>
 
 use std::fmt;
+use std::future::Future as _;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use callgate_protocol::error::{push_notification, push_result};
 use callgate_protocol::json::{Kind, Value, push_string};
 use callgate_protocol::meta::{RequestMeta, SERVER_INFO, SUBSCRIPTION_ID};
 use callgate_protocol::{Id, Method, Request};
+use tokio::time::{Sleep, sleep};
 
 use super::hub::{Change, Changes, Wants};
 use super::list::ListKind;
@@ -24,6 +28,8 @@ pub(crate) struct Subscription {
     id: Id,
     identity: Arc<Identity>,
     acknowledgement: Option<String>,
+    /// Ready when the credential ends under which it was opened.
+    expiry: Option<Pin<Box<Sleep>>>,
     is_closed: bool,
 }
 
@@ -67,6 +73,10 @@ impl Endpoint {
             resources: flag("resourcesListChanged")? && published.offered.resources,
         };
         let uris = watched(filter)?;
+        let expiry = principal.expires.map(|expires| {
+            let left = expires.0.saturating_sub(self.pipeline().clock().now().0);
+            Box::pin(sleep(Duration::from_micros(u64::try_from(left).unwrap_or(0))))
+        });
         let changes = self.hub().listen(principal, wants).map_err(|_| Fault::Full)?;
         let mut honoured = Vec::new();
         // No more are looked at than may be watched, however many are named.
@@ -79,7 +89,7 @@ impl Endpoint {
         let id = request.id().clone();
         let acknowledgement = Some(acknowledge(&id, filter, wants, &honoured));
         let identity = Arc::clone(&published.identity);
-        Ok(Subscription { changes, id, identity, acknowledgement, is_closed: false })
+        Ok(Subscription { changes, id, identity, acknowledgement, expiry, is_closed: false })
     }
 }
 
@@ -152,6 +162,12 @@ impl Subscription {
         }
         if self.is_closed {
             return Poll::Ready(None);
+        }
+        // Nothing more is told on the strength of a credential that has ended.
+        if let Some(expiry) = &mut self.expiry
+            && expiry.as_mut().poll(context).is_ready()
+        {
+            return Poll::Ready(Some(self.close()));
         }
         self.changes.poll_next(context).map(|change| Some(self.render(&change)))
     }

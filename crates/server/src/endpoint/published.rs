@@ -16,6 +16,7 @@ use callgate_protocol::meta::SERVER_INFO;
 use super::list::{CacheScope, Entry, Frame, List, ListKind, push_cache};
 use crate::limits::Limits;
 use crate::prompt::Prompt;
+use crate::protection::{ProtectedResource, Protection};
 use crate::resource::Resources;
 
 /// Whether callers from other machines can be told apart.
@@ -93,6 +94,7 @@ pub(crate) struct Parts {
     pub(crate) instructions: Option<String>,
     pub(crate) logging: bool,
     pub(crate) remote: RemoteCallers,
+    pub(crate) protection: Option<ProtectedResource>,
     pub(crate) list_ttl: Duration,
     pub(crate) limits: Arc<Limits>,
 }
@@ -109,6 +111,8 @@ pub(crate) struct Published {
     /// The `ServerCapabilities` object.
     pub(crate) capabilities: String,
     pub(crate) remote: RemoteCallers,
+    /// How the server is protected, where tokens give access to it.
+    pub(crate) protection: Option<Protection>,
     pub(crate) limits: Arc<Limits>,
     pub(super) list_ttl: Duration,
     pub(super) tools: List,
@@ -120,8 +124,20 @@ pub(crate) struct Published {
 
 impl Published {
     pub(crate) fn new(parts: Parts) -> Self {
-        let Parts { gate, mut prompts, resources, identity, instructions, logging, remote, list_ttl, limits } =
-            parts;
+        let Parts {
+            gate,
+            mut prompts,
+            resources,
+            identity,
+            instructions,
+            logging,
+            remote,
+            protection,
+            list_ttl,
+            limits,
+        } = parts;
+        let scopes = gate.catalogue.tools().flat_map(|tool| tool.contract().scopes());
+        let protection = protection.map(|source| Protection::new(source, scopes));
         prompts.sort_by(|one, other| one.name().cmp(other.name()));
         let size = limits.page_size;
         let tools = gate.catalogue.tools().map(|tool| Entry {
@@ -149,6 +165,7 @@ impl Published {
             instructions,
             offered,
             remote,
+            protection,
             limits,
             list_ttl,
         };
@@ -181,6 +198,7 @@ impl Published {
             instructions: self.instructions.clone(),
             logging: self.offered.logging,
             remote: self.remote,
+            protection: self.protection.as_ref().map(|protection| protection.source().clone()),
             list_ttl: self.list_ttl,
             limits: Arc::clone(&self.limits),
         }
@@ -198,6 +216,11 @@ impl Published {
 
     pub(super) fn frame(&self) -> Frame<'_> {
         Frame { ttl_ms: self.ttl_ms(), scope: self.scope(), meta: &self.identity.meta }
+    }
+
+    /// The protected-resource metadata, if it is served under that path.
+    pub(crate) fn metadata(&self, path: &str, endpoint: &str) -> Option<Bytes> {
+        self.protection.as_ref()?.document(path, endpoint)
     }
 
     /// The prompt of that name.

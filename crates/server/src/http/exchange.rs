@@ -23,9 +23,10 @@ use super::agreement::{check_method_and_name, check_version};
 use super::body::Body;
 use super::head::{Accepts, Field, Mirrors, Parameters};
 use super::response::Budget;
-use crate::endpoint::{Answered, From, MODERN, Subscription};
+use crate::endpoint::{Answered, Endpoint, From, MODERN, Subscription};
 use crate::legacy::http::Posted;
 use crate::outbox::{Framing, Outbox, OutboxLimits};
+use crate::respond;
 
 /// What the response future and the exchange both need to know of one request.
 pub(super) struct Ticket {
@@ -155,13 +156,14 @@ pub(super) async fn post(posting: Posting) -> Reply {
         let sessions = Arc::clone(sessions);
         return Reply::Whole(sessions.post(Posted::Batch(bytes), headers, transport).await);
     }
+    let caller = Credentials::new(transport, mirrors.authorization());
     let message = match decode(bytes, &shared.limits.message) {
         Ok(message) => message,
         Err(error) => {
             let mut text = String::new();
             error.push(&mut text);
             let status = StatusCode::from_u16(error.http_status()).unwrap_or(StatusCode::BAD_REQUEST);
-            return Reply::Refused { status, text };
+            return for_callers(&shared, caller, None, Reply::Refused { status, text }).await;
         }
     };
     let era = match &message {
@@ -172,10 +174,15 @@ pub(super) async fn post(posting: Posting) -> Reply {
                     tracing::error!("a request was decoded twice");
                 }
                 let from = Sender { mirrors: &mirrors, headers: &headers, transport, accepts };
-                return modern(&shared, request, &meta, from, &ticket).await;
+                return match modern(&shared, request, &meta, from, &ticket).await {
+                    refused @ Reply::Refused { .. } => {
+                        for_callers(&shared, caller, Some(request.id()), refused).await
+                    }
+                    reply => reply,
+                };
             }
             Ok(Era::Legacy) => PostedEra::Legacy,
-            Err(error) => return refuse_meta(&error, Some(request.id())),
+            Err(error) => PostedEra::Refused(refuse_meta(&error, Some(request.id()))),
         },
         Message::Notification(notification) => notification_era(notification, &mirrors),
         Message::Response(_) if mirrors.session.is_present() => PostedEra::Legacy,
@@ -185,14 +192,29 @@ pub(super) async fn post(posting: Posting) -> Reply {
             None,
         )),
     };
-    match (era, &shared.legacy) {
+    let reply = match (era, &shared.legacy) {
         (PostedEra::Modern, _) => Reply::Accepted,
         (PostedEra::Refused(reply), _) => reply,
         (PostedEra::Legacy, Some(sessions)) => {
             let sessions = Arc::clone(sessions);
-            Reply::Whole(sessions.post(Posted::Message(message), headers, transport).await)
+            return Reply::Whole(sessions.post(Posted::Message(message), headers, transport).await);
         }
         (PostedEra::Legacy, None) => refuse_legacy(&message),
+    };
+    let id = match &message {
+        Message::Request(request) => Some(request.id()),
+        Message::Notification(_) | Message::Response(_) => None,
+    };
+    for_callers(&shared, caller, id, reply).await
+}
+
+/// A reply that no method gave. Methods authenticate their callers; this is only for those who may call
+/// here, too.
+async fn for_callers(shared: &Shared, caller: Credentials<'_>, id: Option<&Id>, reply: Reply) -> Reply {
+    let published = shared.endpoint.published();
+    match Endpoint::authenticate(&published, caller).await {
+        Ok(_) => reply,
+        Err(refusal) => Reply::Answered(respond::to_error(id, &refusal)),
     }
 }
 

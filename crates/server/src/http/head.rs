@@ -4,6 +4,7 @@
 //! looks at the body, the exchange the protocol part after.
 
 use callgate_core::call::{Header, MirroredHeaders};
+use callgate_core::port::Authorization;
 use http::{HeaderMap, HeaderValue};
 
 /// A field as it was sent.
@@ -158,11 +159,12 @@ impl<'h> Mirrors<'h> {
         mirrors
     }
 
-    /// The `Authorization` header, if there was exactly one that is text.
-    pub(super) fn authorization(&self) -> Option<&'h str> {
+    /// The `Authorization` header.
+    pub(super) fn authorization(&self) -> Authorization<'h> {
         match self.authorization {
-            Field::One(value) => value.to_str().ok(),
-            Field::Absent | Field::Several => None,
+            Field::Absent => Authorization::Absent,
+            Field::One(value) => value.to_str().map_or(Authorization::Malformed, Authorization::One),
+            Field::Several => Authorization::Malformed,
         }
     }
 }

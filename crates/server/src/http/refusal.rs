@@ -3,14 +3,17 @@
 //! It must never answer with plain text: a client that cannot read an answer cannot correct itself.
 //! The service, the exchange and the compatibility profile call it.
 
+use std::sync::Arc;
+
+use bytes::Bytes;
 use callgate_protocol::error::push_error;
 use callgate_protocol::{ErrorCode, Id};
 use futures_util::Stream;
-use http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderName, RETRY_AFTER};
+use http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderName, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{HeaderValue, Response, StatusCode};
 
 use super::body::Body;
-use crate::endpoint::Answered;
+use crate::endpoint::{Answered, Published};
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const EVENTS: HeaderValue = HeaderValue::from_static("text/event-stream");
@@ -24,11 +27,30 @@ pub(crate) fn json_response(status: StatusCode, text: String) -> Response<Body> 
     response
 }
 
-/// The response of a method; its end may be shared with other answers, and is not copied.
-pub(super) fn answered_response(status: StatusCode, answered: Answered) -> Response<Body> {
-    let mut response = Response::new(Body::whole(answered.text, answered.rest));
+/// The response of a method; its end may be shared with other answers, and is not copied. A caller whose
+/// credential was refused is told what `protection` asks for.
+pub(crate) fn answered_response(
+    status: StatusCode,
+    answered: Answered,
+    protection: impl FnOnce() -> Arc<Published>,
+) -> Response<Body> {
+    let Answered { text, rest, challenge, .. } = answered;
+    let mut response = Response::new(Body::whole(text, rest));
     *response.status_mut() = status;
     response.headers_mut().insert(CONTENT_TYPE, JSON);
+    if let Some(challenge) = challenge {
+        let header = challenge.header(protection().protection.as_ref());
+        response.headers_mut().insert(WWW_AUTHENTICATE, header);
+    }
+    response
+}
+
+/// The protected-resource metadata. Clients may keep it for a while; it changes with the configuration.
+pub(super) fn metadata(document: Bytes) -> Response<Body> {
+    let mut response = Response::new(Body::whole(String::new(), document));
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, JSON);
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("public, max-age=300"));
     response
 }
 

@@ -293,7 +293,7 @@ impl Running {
                     push_event(&mut event, &text);
                     return events_response(Body::json(event));
                 }
-                answered_response(status, answered)
+                answered_response(status, answered, || self.shared.endpoint.published())
             }
             Reply::Refused { status, text } => json_response(status, text),
             Reply::Accepted => accepted(),

@@ -187,7 +187,11 @@ impl Session {
             }
             answered
         });
-        Ok(answered.await.into_text())
+        let mut answered = answered.await;
+        if let Some(challenge) = answered.challenge.take() {
+            peer.channel.challenged(answered.status, challenge);
+        }
+        Ok(answered.into_text())
     }
 }
 

@@ -175,13 +175,11 @@ impl Sessions {
         let opened = Session::open(&self.endpoint, request, caller.from(), FLOOR, limits).await;
         let (session, text) = match opened {
             Ok(opened) => opened,
-            Err(answered) => {
-                let status = StatusCode::from_u16(answered.status).unwrap_or(StatusCode::BAD_REQUEST);
-                return json_response(status, answered.into_text());
-            }
+            Err(answered) => return caller::refuse(&self.endpoint, answered),
         };
-        let Ok(owner) = caller.principal(&self.endpoint, id).await else {
-            return failed(StatusCode::UNAUTHORIZED, "The caller is not known", id);
+        let owner = match caller.principal(&self.endpoint, id).await {
+            Ok(owner) => owner,
+            Err(refused) => return refused,
         };
         let mut random = [0; 16];
         if self.endpoint.pipeline().entropy().fill(&mut random).is_err() {

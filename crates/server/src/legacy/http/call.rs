@@ -5,13 +5,14 @@
 
 use std::future::poll_fn;
 use std::panic::AssertUnwindSafe;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use callgate_core::port::Answer;
 use callgate_protocol::error::push_error;
 use callgate_protocol::{ErrorCode, Id, Request, Revision};
 use futures_util::FutureExt as _;
 use futures_util::future::{AbortHandle, Abortable};
+use http::header::WWW_AUTHENTICATE;
 use http::{Response, StatusCode};
 use tokio::time::timeout;
 
@@ -22,6 +23,7 @@ use super::reader::Reader;
 use super::streams::Progress;
 use crate::http::{Body, event_stream_response, json_response};
 use crate::legacy::Channel;
+use crate::protection::Challenge;
 
 /// How several answers are given in one response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,13 +47,25 @@ impl Sessions {
         // One more than there are requests, so that the stream cannot end while they are being started.
         let stream = client.streams().begin(requests.len() + 1, answers);
         let caller = Arc::new(caller);
+        let challenged = Arc::new(OnceLock::new());
         for request in requests {
-            self.start(&client, &caller, stream, request);
+            self.start(&client, &caller, stream, request, &challenged);
         }
         client.streams().end_one(stream);
         let progress = poll_fn(|context| client.streams().poll_progress(stream, context));
         match timeout(self.limits.keep_alive, progress).await {
-            Ok(Progress::Answers(answers)) => respond(form, answers),
+            Ok(Progress::Answers(answers)) => {
+                let mut response = respond(form, answers);
+                // A status stands for one answer; several have to tell each in itself.
+                if let (Form::Single, Some(refused)) = (form, challenged.get()) {
+                    let refused: &Refused = refused;
+                    *response.status_mut() = refused.status;
+                    let protection = self.endpoint.published();
+                    let header = refused.challenge.header(protection.protection.as_ref());
+                    response.headers_mut().insert(WWW_AUTHENTICATE, header);
+                }
+                response
+            }
             Ok(Progress::Streams) => {
                 event_stream_response(Reader::begin(client, stream), self.limits.keep_alive)
             }
@@ -63,7 +77,14 @@ impl Sessions {
         }
     }
 
-    fn start(&self, client: &Arc<Client>, caller: &Arc<Caller>, stream: u64, request: Request) {
+    fn start(
+        &self,
+        client: &Arc<Client>,
+        caller: &Arc<Caller>,
+        stream: u64,
+        request: Request,
+        challenged: &Arc<OnceLock<Refused>>,
+    ) {
         let id = request.id().clone();
         let (handle, registration) = AbortHandle::new_pair();
         let serial = match client.begin(&id, handle) {
@@ -77,8 +98,9 @@ impl Sessions {
         };
         let running = Running { client: Arc::clone(client), stream, id, serial };
         let (endpoint, caller) = (Arc::clone(&self.endpoint), Arc::clone(caller));
+        let challenged = Arc::clone(challenged);
         let work = async move {
-            let channel = StreamChannel { client: &running.client, stream };
+            let channel = StreamChannel { client: &running.client, stream, challenged: &challenged };
             let answer = running.client.session().answer(&endpoint, &request, caller.from(), &channel);
             let text = AssertUnwindSafe(answer).catch_unwind().await.unwrap_or_else(|_panic| {
                 tracing::error!("a request ended with a panic");
@@ -136,6 +158,13 @@ impl Drop for Running {
 struct StreamChannel<'c> {
     client: &'c Client,
     stream: u64,
+    challenged: &'c OnceLock<Refused>,
+}
+
+/// What the head of a response says of a caller whose credential is not enough.
+struct Refused {
+    status: StatusCode,
+    challenge: Box<Challenge>,
 }
 
 impl Channel for StreamChannel<'_> {
@@ -150,6 +179,12 @@ impl Channel for StreamChannel<'_> {
 
     fn message(&self, text: &str) {
         self.client.streams().push(self.stream, text.to_owned());
+    }
+
+    fn challenged(&self, status: u16, challenge: Box<Challenge>) {
+        let status = StatusCode::from_u16(status).unwrap_or(StatusCode::UNAUTHORIZED);
+        // The first of several rounds that is refused ends the call.
+        let _ = self.challenged.set(Refused { status, challenge });
     }
 
     fn room(&self) -> Answer<'_, ()> {

@@ -4,36 +4,48 @@
 
 use std::sync::Arc;
 
-use callgate_core::port::{Credentials, Transport};
+use callgate_core::port::{Authorization, Credentials, Transport};
 use callgate_core::principal::Principal;
 use callgate_protocol::Id;
 use http::header::AUTHORIZATION;
 use http::{HeaderMap, Response, StatusCode};
 
-use crate::endpoint::{Endpoint, From};
-use crate::http::{Body, json_response};
+use crate::endpoint::{Answered, Endpoint, From};
+use crate::http::{Body, answered_response};
 use crate::respond;
 
 /// The sender of one request.
 pub(super) struct Caller {
     transport: Transport,
-    authorization: Option<String>,
+    authorization: Sent,
+}
+
+/// The `Authorization` header that was sent.
+enum Sent {
+    Nothing,
+    One(Box<str>),
+    Malformed,
 }
 
 impl Caller {
     pub(super) fn of(headers: &HeaderMap, transport: Transport) -> Self {
         let mut values = headers.get_all(AUTHORIZATION).iter();
         let authorization = match (values.next(), values.next()) {
-            (Some(value), None) => value.to_str().ok().map(str::to_owned),
-            // Two credentials prove nothing about either.
-            (None | Some(_), _) => None,
+            (None, _) => Sent::Nothing,
+            (Some(value), None) => value.to_str().map_or(Sent::Malformed, |value| Sent::One(value.into())),
+            (Some(_), Some(_)) => Sent::Malformed,
         };
         Self { transport, authorization }
     }
 
     /// For the endpoint. Earlier revisions mirror nothing into headers.
     pub(super) fn from(&self) -> From<'_> {
-        let credentials = Credentials::new(self.transport, self.authorization.as_deref());
+        let authorization = match &self.authorization {
+            Sent::Nothing => Authorization::Absent,
+            Sent::One(value) => Authorization::One(value),
+            Sent::Malformed => Authorization::Malformed,
+        };
+        let credentials = Credentials::new(self.transport, authorization);
         From { credentials, headers: None }
     }
 
@@ -44,10 +56,14 @@ impl Caller {
         id: Option<&Id>,
     ) -> Result<Arc<Principal>, Response<Body>> {
         let published = endpoint.published();
-        Endpoint::authenticate(&published, self.from().credentials).await.map_err(|refusal| {
-            let answered = respond::to_error(id, &refusal);
-            let status = StatusCode::from_u16(answered.status).unwrap_or(StatusCode::UNAUTHORIZED);
-            json_response(status, answered.into_text())
-        })
+        Endpoint::authenticate(&published, self.from().credentials)
+            .await
+            .map_err(|refusal| refuse(endpoint, respond::to_error(id, &refusal)))
     }
+}
+
+/// The response to a request that was refused before its session had a part in it.
+pub(super) fn refuse(endpoint: &Endpoint, answered: Answered) -> Response<Body> {
+    let status = StatusCode::from_u16(answered.status).unwrap_or(StatusCode::BAD_REQUEST);
+    answered_response(status, answered, || endpoint.published())
 }

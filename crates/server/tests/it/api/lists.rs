@@ -2,7 +2,9 @@
 
 use callgate_core::contract::Contract;
 use callgate_core::contract::digest::Digest;
-use callgate_core::port::{Answer as PortAnswer, Authenticate, Credentials, Decision, Policy, Question};
+use callgate_core::port::{
+    Answer as PortAnswer, Authenticate, Authorization, Credentials, Decision, Policy, Question,
+};
 use callgate_core::principal::Principal;
 use callgate_core::refusal::{Code, Refusal};
 use callgate_protocol::json::Value;
@@ -111,8 +113,8 @@ impl Authenticate for Tokens {
         credentials: Credentials<'a>,
     ) -> PortAnswer<'a, Result<Arc<Principal>, Refusal>> {
         PortAnswer::now(match credentials.authorization {
-            Some(token) => Ok(Arc::new(Principal::new(token.trim_start_matches("Bearer ")))),
-            None => Err(Refusal::new(Code::Unauthenticated, "a credential is required")),
+            Authorization::One(token) => Ok(Arc::new(Principal::new(token.trim_start_matches("Bearer ")))),
+            _ => Err(Refusal::new(Code::Unauthenticated, "a credential is required")),
         })
     }
 }

@@ -56,6 +56,18 @@ impl Authenticate for Hangs {
     }
 }
 
+/// An authenticator that takes no credential.
+struct Refuses(Code);
+
+impl Authenticate for Refuses {
+    fn authenticate<'a>(
+        &'a self,
+        _: Credentials<'a>,
+    ) -> PortAnswer<'a, Result<std::sync::Arc<Principal>, Refusal>> {
+        PortAnswer::now(Err(Refusal::new(self.0, "the reason that a caller may read").with_detail("hunter2")))
+    }
+}
+
 impl Policy for Hangs {
     fn is_visible(&self, _: &Principal, _: &Contract) -> bool {
         true
@@ -131,6 +143,9 @@ async fn provoke(code: Code) -> Answer {
             let mut caller = Caller::new(server().tool(tool("t")));
             caller.remote = ([203, 0, 113, 7], 80).into();
             caller.tool("t", "{}").await
+        }
+        Code::InvalidToken | Code::MalformedCredential => {
+            Caller::new(server().authenticate(Refuses(code)).tool(tool("t"))).tool("t", "{}").await
         }
         Code::IdentityUnavailable => {
             Caller::new(server().authenticate(Hangs).tool(tool("t"))).tool("t", "{}").await
