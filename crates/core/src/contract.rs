@@ -12,10 +12,12 @@ pub mod lint;
 
 mod definition;
 mod effect;
+pub(crate) mod mask;
 mod name;
 
 pub use definition::{Definition, DefinitionFault};
 pub use effect::Effect;
+pub use mask::Mask;
 pub use name::{NameError, ToolName};
 
 use std::time::Duration;
@@ -24,6 +26,7 @@ use callgate_protocol::json::Document;
 
 use crate::limits::Limits;
 use digest::{ContractDigest, DigestBuilder};
+use mask::Masks;
 use schema::Schema;
 
 /// A checked tool definition.
@@ -43,6 +46,8 @@ pub struct Contract {
     pub(crate) labels: Vec<String>,
     pub(crate) scopes: Vec<String>,
     pub(crate) recorded: Vec<String>,
+    /// Boxed, so that tools without masked fields do not grow.
+    pub(crate) masks: Option<Box<Masks>>,
 }
 
 impl Contract {

@@ -41,6 +41,10 @@ pub struct Limits {
     pub state_bytes: usize,
     /// How long sealed state stays valid. Default: 10 minutes.
     pub state_lifetime: Duration,
+    /// Masked fields of one tool. Default: 64.
+    pub masked_fields: usize,
+    /// Last characters of a masked field that may stay visible. Default: 8; more would be the field.
+    pub masked_tail: usize,
     /// Tools in one catalogue. Default: 10,000.
     pub tools: usize,
 }
@@ -60,6 +64,8 @@ impl Default for Limits {
             questions: 16,
             state_bytes: 16 << 10,
             state_lifetime: Duration::from_secs(600),
+            masked_fields: 64,
+            masked_tail: 8,
             tools: 10_000,
         }
     }

@@ -14,6 +14,7 @@ mod json;
 mod keywords;
 mod limits;
 mod located;
+mod mask;
 mod reader;
 mod secret;
 mod server;
@@ -32,6 +33,7 @@ pub use source::{ConnectionUrl, Kind, PostgresSource, Source, SqliteSource};
 pub use tool::{Direction, Effect, Page, PageKey, Query, Tool, Work};
 
 pub(crate) use json::nearest_place;
+pub(crate) use mask::FieldMask;
 pub(crate) use reader::{listed, meant};
 pub(crate) use shape::read_file;
 pub(crate) use text::read_text;

@@ -10,7 +10,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use callgate_core::contract::{Contract, Definition, DefinitionFault, Effect};
+use callgate_core::contract::{Contract, Definition, DefinitionFault, Effect, Mask};
 use callgate_core::limits::Limits;
 use callgate_core::outcome::ToolOutput;
 use callgate_core::port::Execute;
@@ -232,6 +232,17 @@ impl Tool {
     #[must_use]
     pub fn recorded(mut self, argument: impl Into<String>) -> Self {
         self.definition.recorded.push(argument.into());
+        self
+    }
+
+    /// A field of the structured result that leaves as a mark of fixed length: a JSON pointer in which `*`
+    /// stands for every item of an array. `keep_last` characters at its end stay visible.
+    ///
+    /// The field must be a string, or null. A tool that masks fields gives a structured result only, and what
+    /// its errors say is not masked.
+    #[must_use]
+    pub fn mask(mut self, path: impl Into<String>, keep_last: usize) -> Self {
+        self.definition.masked.push(Mask::new(path, keep_last));
         self
     }
 

@@ -10,6 +10,7 @@ use callgate_protocol::json::{self, Document, Kind, Value, push_string};
 
 use super::digest::{ContractDigest, DigestBuilder};
 use super::effect::Effect;
+use super::mask::{self, Mask};
 use super::schema::Schema;
 use super::{Contract, MirroredParameter, ToolName};
 use crate::limits::Limits;
@@ -48,6 +49,8 @@ pub struct Definition {
     pub scopes: Vec<String>,
     /// The arguments whose values may stand in the audit trail, by their names at the top level.
     pub recorded: Vec<String>,
+    /// Fields of the structured result that leave as a mark.
+    pub masked: Vec<Mask>,
     /// What carries the tool out, where that is text, such as a statement and the name of its source. It
     /// is part of the digest, so that a changed tool voids cursors and approvals; never shown to a client.
     pub implementation: Option<String>,
@@ -71,6 +74,7 @@ impl Definition {
             labels: Vec::new(),
             scopes: Vec::new(),
             recorded: Vec::new(),
+            masked: Vec::new(),
             implementation: None,
         }
     }
@@ -116,6 +120,7 @@ pub(super) fn compile(definition: &Definition, limits: &Limits) -> Result<Contra
         .output_schema
         .as_ref()
         .and_then(|text| compile_schema("outputSchema", text, limits, &mut faults));
+    let masks = mask::compile(&definition.masked, output.as_ref(), limits, &mut faults);
     let mut mirrored = Vec::new();
     if let Some(schema) = &input {
         let root = schema.document().root();
@@ -150,6 +155,7 @@ pub(super) fn compile(definition: &Definition, limits: &Limits) -> Result<Contra
                 labels: definition.labels.clone(),
                 scopes: definition.scopes.clone(),
                 recorded: definition.recorded.clone(),
+                masks: masks.map(Box::new),
             })
         }
         _ => Err(faults),
@@ -276,7 +282,7 @@ fn compact(text: &str) -> String {
 }
 
 /// The digest of everything visible, and of what is not shown but decides: the effect, and what carries the
-/// tool out, and which scopes and labels it has.
+/// tool out, which scopes and labels it has, and what is masked.
 fn digest(rendered: &str, definition: &Definition) -> ContractDigest {
     let mut builder = DigestBuilder::new("callgate/contract/1");
     builder.field("effect", definition.effect.as_str());
@@ -288,6 +294,9 @@ fn digest(rendered: &str, definition: &Definition) -> ContractDigest {
     }
     for label in &definition.labels {
         builder.field("label", label);
+    }
+    for mask in &definition.masked {
+        builder.field("masked", &mask.path).field("shown", &mask.keep_last.to_string());
     }
     let bounds = json::Limits::DEFAULT.with_bytes(64 << 20).with_depth(256).with_nodes(1 << 22);
     if let Ok(document) = Document::parse(rendered, &bounds) {

@@ -1,6 +1,6 @@
-//! Step 9: whether the result may leave: schema, size, hidden characters, questions.
+//! Step 9: whether the result may leave: masked fields, schema, size, hidden characters, questions.
 //!
-//! It must never repair a result. What does not fit the contract is replaced by a refusal that names
+//! It must never repair a result, and never let one leave before its masked fields are. What does not fit the contract is replaced by a refusal that names
 //! the place and not the value. An error that the tool reports is passed on as it is: the output schema
 //! describes results, not failures.
 
@@ -10,6 +10,7 @@ use super::execute::Executed;
 use super::reserve::Reserved;
 use super::validate::state_binding;
 use crate::contract::Contract;
+use crate::contract::mask::Masks;
 use crate::contract::schema::{Schema, Verdict};
 use crate::invocation::Noted;
 use crate::outcome::{CheckedOutput, Outcome, Questions, ToolOutput};
@@ -58,16 +59,21 @@ fn check_output(
     let size =
         output.content.as_deref().map_or(0, str::len) + output.structured.as_deref().map_or(0, str::len);
     if size > contract.output_bytes {
-        return Err(Refusal::new(Code::OutputTooLarge, "the result is larger than the limit of this tool")
-            .with_detail(format_args!("{size} bytes, at most {}", contract.output_bytes)));
+        return Err(too_large(size, contract));
     }
-    let structured = match output.structured {
+    let mut structured = match output.structured {
         None => None,
-        Some(text) => Some(Document::parse(text, &snapshot.limits.message).map_err(|error| {
-            Refusal::new(Code::OutputInvalid, "the tool gave a result that is not valid JSON")
-                .with_detail(error)
-        })?),
+        Some(text) => Some(parse(snapshot, text)?),
     };
+    if let Some(masks) = &contract.masks {
+        if output.content.is_some() || output.meta.is_some() {
+            return Err(Refusal::new(
+                Code::OutputInvalid,
+                "the tool masks fields of its result and gave parts in which they cannot be masked",
+            ));
+        }
+        structured = structured.map(|document| mask(snapshot, contract, masks, document)).transpose()?;
+    }
     if let (Some(schema), false) = (&contract.output, output.is_error) {
         check_schema(schema, structured.as_ref())?;
     }
@@ -83,6 +89,34 @@ fn check_output(
         meta: output.meta,
         hidden_text,
     })
+}
+
+fn parse(snapshot: &Snapshot, text: String) -> Result<Document, Refusal> {
+    Document::parse(text, &snapshot.limits.message).map_err(|error| {
+        Refusal::new(Code::OutputInvalid, "the tool gave a result that is not valid JSON").with_detail(error)
+    })
+}
+
+/// What leaves is parsed again, so that everything after this judges nothing else.
+fn mask(
+    snapshot: &Snapshot,
+    contract: &Contract,
+    masks: &Masks,
+    document: Document,
+) -> Result<Document, Refusal> {
+    let masked = masks.apply(&document).map_err(|_unmaskable| {
+        Refusal::new(Code::OutputInvalid, "the tool gave something other than a string in a masked field")
+    })?;
+    match masked {
+        None => Ok(document),
+        Some(text) if text.len() > contract.output_bytes => Err(too_large(text.len(), contract)),
+        Some(text) => parse(snapshot, text),
+    }
+}
+
+fn too_large(size: usize, contract: &Contract) -> Refusal {
+    Refusal::new(Code::OutputTooLarge, "the result is larger than the limit of this tool")
+        .with_detail(format_args!("{size} bytes, at most {}", contract.output_bytes))
 }
 
 /// "Servers MUST provide structured results that conform to this schema":

@@ -63,6 +63,11 @@ impl Origins<'_> {
                 .schemas
                 .as_ref()
                 .map(|schemas| in_schema(schemas.output, row_pointer(schemas.items, pointer))),
+            "masked" => self.schemas.as_ref().map(|schemas| {
+                let row = pointer.split_once("/*").map_or(pointer, |(_, path)| path);
+                let property = row.trim_start_matches('/').split('/').next().unwrap_or_default();
+                in_schema(schemas.output, &format!("/properties/{property}"))
+            }),
             "description" => self.tool.description.as_ref().map(|text| text.place().clone()),
             "title" => self.tool.title.as_ref().map(|text| text.place().clone()),
             "timeout" => self.tool.timeout_ms.as_ref().map(|number| number.place().clone()),

@@ -3,9 +3,10 @@
 //! The texts are put together from the texts that were written, so no digit of them changes. The
 //! judge of tools calls it.
 
+use callgate_core::contract::Mask;
 use callgate_protocol::json::{self, Document, push_string};
 
-use crate::config::ObjectSchema;
+use crate::config::{FieldMask, ObjectSchema};
 
 /// What the cursor is for, as a model reads it.
 const CURSOR: &str = r#"{"type":"string","maxLength":8192,"description":"The nextCursor of the page before, unchanged, to get the next page; leave it out for the first page"}"#;
@@ -53,6 +54,12 @@ pub(super) fn output(items: &str, row: &ObjectSchema, max_rows: usize, paged: bo
     push_string(&mut text, items);
     text.push_str(",\"truncated\"],\"additionalProperties\":false}");
     text
+}
+
+/// A masked field of a row, as a masked field of the output.
+pub(super) fn mask(items: &str, mask: &FieldMask) -> Mask {
+    let items = items.replace('~', "~0").replace('/', "~1");
+    Mask::new(format!("/{items}/*{}", mask.path), mask.keep_last)
 }
 
 /// The pointer into a row's schema that belongs to a pointer into the output's schema.

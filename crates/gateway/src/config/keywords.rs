@@ -9,7 +9,7 @@ use super::finding::Finding;
 use super::reader::{Reading, in_file_order, meant};
 
 /// Keywords whose value is a schema.
-const SCHEMA: &[&str] = &[
+pub(super) const SCHEMA: &[&str] = &[
     "additionalItems",
     "additionalProperties",
     "contains",
@@ -25,10 +25,10 @@ const SCHEMA: &[&str] = &[
 ];
 
 /// Keywords whose value is an array of schemas; `items` may be one in draft-07.
-const SCHEMAS: &[&str] = &["allOf", "anyOf", "items", "oneOf", "prefixItems"];
+pub(super) const SCHEMAS: &[&str] = &["allOf", "anyOf", "items", "oneOf", "prefixItems"];
 
 /// Keywords whose value is a table of schemas.
-const NAMED_SCHEMAS: &[&str] =
+pub(super) const NAMED_SCHEMAS: &[&str] =
     &["$defs", "definitions", "dependencies", "dependentSchemas", "patternProperties", "properties"];
 
 /// All other keywords.
@@ -53,6 +53,8 @@ const OTHER: &[&str] = &[
     "exclusiveMaximum",
     "exclusiveMinimum",
     "format",
+    // Not of JSON Schema: the judge of tools takes it out of outputs and refuses it in inputs.
+    "mask",
     "maxContains",
     "maxItems",
     "maxLength",

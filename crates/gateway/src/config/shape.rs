@@ -209,7 +209,7 @@ fn of_properties(
     schema
 }
 
-fn text_of(properties: &[Property]) -> String {
+pub(super) fn text_of(properties: &[Property]) -> String {
     let mut text = String::from("{\"type\":\"object\",\"properties\":");
     push_properties(&mut text, properties);
     let required: Vec<&Property> = properties.iter().filter(|property| property.required).collect();
@@ -356,7 +356,19 @@ impl JsonSchema for Shape {
                             "enum": { "type": "array" },
                             "format": { "type": "string" },
                             "pattern": { "type": "string" },
-                            "required": { "type": ["boolean", "array"] }
+                            "required": { "type": ["boolean", "array"] },
+                            "mask": {
+                                "description": "In an output: the field leaves as a mark; `keep_last` characters stay visible.",
+                                "anyOf": [
+                                    { "type": "boolean" },
+                                    {
+                                        "type": "object",
+                                        "properties": { "keep_last": { "type": "integer", "minimum": 0, "maximum": 8 } },
+                                        "required": ["keep_last"],
+                                        "additionalProperties": false
+                                    }
+                                ]
+                            }
                         }
                     }
                 },

@@ -5,6 +5,7 @@
 
 mod calls;
 mod load_errors;
+mod masking;
 mod native;
 mod pages;
 mod reload;

@@ -41,6 +41,8 @@ impl Judge<'_> {
         // A shape that could not be read was reported; the other one is judged all the same.
         let empty = || ObjectSchema::empty(tool.name.place().clone());
         let (input, mut output) = (input.unwrap_or_else(empty), output.unwrap_or_else(empty));
+        input.refuse_masks(&mut judged.findings);
+        let masks = output.take_masks(&mut judged.findings);
         output.require(|property| columns::form(property).1);
         let items = items(query, &mut judged.findings);
         let (max_rows, max_bytes) = self.page_bounds(tool, query, &mut judged.findings);
@@ -49,6 +51,7 @@ impl Judge<'_> {
         let rendered = shapes::output(&items, &output, max_rows, paged);
         let mut definition = self.definition(tool, &input.text, rendered, max_bytes);
         definition.implementation = Some(self.implementation(tool, query));
+        definition.masked = masks.iter().map(|mask| shapes::mask(&items, mask)).collect();
         let schemas = Schemas { items: &items, input: &input, output: &output };
         let origins = Origins { tool, schemas: Some(schemas) };
         let contract = compile(&definition, &origins, self.gate, &mut judged.findings);

@@ -307,3 +307,40 @@ async fn work_beside_a_handler_is_cancelled_when_the_call_ends() {
     let _ = caller.tool("lends", "{}").await;
     assert!(kept.lock().unwrap().take().unwrap().is_cancelled());
 }
+
+#[derive(Serialize, JsonSchema)]
+struct Account {
+    holders: Vec<Holder>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Holder {
+    iban: Option<String>,
+}
+
+#[tokio::test]
+async fn a_masked_field_of_a_typed_tool_leaves_as_a_mark_and_in_no_content_block() {
+    fn account() -> Account {
+        let iban = |text: &str| Holder { iban: Some(text.to_owned()) };
+        Account { holders: vec![iban("DE02120300000000202051"), Holder { iban: None }] }
+    }
+    async fn plain(_: Context<'_>, _: NoInput) -> Result<Account, ToolError> {
+        Ok(account())
+    }
+    async fn with_text(_: Context<'_>, _: NoInput) -> Result<WithContent<Account>, ToolError> {
+        Ok(WithContent(account(), Content::text("DE02120300000000202051")))
+    }
+    let caller = Caller::new(
+        server()
+            .tool(Tool::new("plain", Effect::Read, plain).mask("/holders/*/iban", 4))
+            .tool(Tool::new("with_text", Effect::Read, with_text).mask("/holders/*/iban", 4)),
+    );
+    let answer = caller.tool("plain", "{}").await;
+    let structured = answer.result().get("structuredContent").unwrap().raw();
+    assert_eq!(structured, r#"{"holders":[{"iban":"•••• 2051"},{"iban":null}]}"#);
+    assert!(!answer.text().contains("DE02"), "{}", answer.text());
+    let answer = caller.tool("with_text", "{}").await;
+    assert!(answer.text().contains("output_invalid") && !answer.text().contains("DE02"), "{}", answer.text());
+    let unmasked = server().tool(Tool::new("plain", Effect::Read, plain).mask("/holders/*/ibn", 4)).build();
+    assert!(unmasked.unwrap_err().to_string().contains("ibn"));
+}
