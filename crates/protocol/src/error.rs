@@ -102,9 +102,19 @@ pub fn push_result(out: &mut String, id: &Id, result: &str) {
 
 /// Appends what stands before the result object, for callers that write the object in place.
 pub fn push_result_start(out: &mut String, id: &Id) {
-    open(out, Some(id));
-    out.push_str(",\"result\":");
+    out.push_str(RESPONSE_START);
+    out.push_str(id.as_json());
+    out.push_str(RESULT);
 }
+
+/// The length of what [`push_result_start`] appends.
+#[must_use]
+pub fn result_start_len(id: &Id) -> usize {
+    RESPONSE_START.len() + id.json_len() + RESULT.len()
+}
+
+const RESPONSE_START: &str = "{\"jsonrpc\":\"2.0\",\"id\":";
+const RESULT: &str = ",\"result\":";
 
 /// Appends what stands after the result object.
 pub fn push_result_end(out: &mut String) {

@@ -38,16 +38,17 @@ impl Id {
     /// Takes the id from a value, or nothing if it is no string and no whole number, or too long.
     #[must_use]
     pub fn from_value(value: Value<'_>) -> Option<Self> {
+        let raw = value.raw();
         let valid = match value.kind() {
             Kind::String => true,
             // Nearly every id is a counter: digits only, which need no arithmetic.
             Kind::Number => {
-                value.raw().bytes().all(|byte| byte.is_ascii_digit())
+                raw.bytes().all(|byte| byte.is_ascii_digit())
                     || value.as_number().is_some_and(Decimal::is_integer)
             }
             _ => false,
         };
-        (valid && value.raw().len() <= Self::MAX_BYTES).then(|| Self::of_valid(value.raw()))
+        (valid && raw.len() <= Self::MAX_BYTES).then(|| Self::of_valid(raw))
     }
 
     /// Takes the id from its JSON text.
@@ -82,6 +83,14 @@ impl Id {
                 .and_then(|bytes| std::str::from_utf8(bytes).ok())
                 .unwrap_or_default(),
             Text::Heap(text) => text,
+        }
+    }
+
+    /// The length of that text in bytes.
+    pub(crate) fn json_len(&self) -> usize {
+        match &self.0 {
+            Text::Inline { len, .. } => usize::from(*len),
+            Text::Heap(text) => text.len(),
         }
     }
 

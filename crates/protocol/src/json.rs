@@ -20,7 +20,7 @@ pub use bounds::{Limits, ParseError, ParseErrorKind};
 pub use de::{ArgumentError, from_value};
 pub use number::Decimal;
 pub use value::{Document, Entries, Entry, Fingerprint, Items, Kind, Members, Part, Parts, Value, unescape};
-pub use write::{escape_into, push_integer, push_raw, push_string};
+pub use write::{escape_into, escaped_len, push_integer, push_raw, push_string};
 
 #[cfg(test)]
 mod tests;

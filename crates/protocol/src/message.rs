@@ -14,6 +14,7 @@ use thiserror::Error;
 use crate::error::{ErrorCode, push_error};
 use crate::id::Id;
 use crate::json::{Document, Kind, Limits, ParseError, ParseErrorKind, Value};
+use crate::method::Method;
 
 /// Decodes one message.
 ///
@@ -59,6 +60,7 @@ pub struct Request {
     document: Document,
     id: Id,
     method: u32,
+    known: Option<Method>,
     params: Option<u32>,
 }
 
@@ -73,6 +75,12 @@ impl Request {
     #[must_use]
     pub fn method(&self) -> Cow<'_, str> {
         self.document.at(self.method).as_str().unwrap_or_default()
+    }
+
+    /// The method, if some revision defines one of that name.
+    #[must_use]
+    pub fn known_method(&self) -> Option<Method> {
+        self.known
     }
 
     /// The parameters, which are an object when they are there.
@@ -271,19 +279,19 @@ struct Envelope<'d> {
 impl<'d> Envelope<'d> {
     fn of(root: Value<'d>) -> Self {
         let mut envelope = Self::default();
-        for (name, value) in root.members() {
-            let slot = match name.as_str().unwrap_or_default().as_ref() {
-                "jsonrpc" => &mut envelope.version,
-                "id" => &mut envelope.id,
-                "method" => &mut envelope.method,
-                "params" => &mut envelope.params,
-                "result" => &mut envelope.result,
-                "error" => &mut envelope.error,
+        root.each_member(|name, value| {
+            let slot = match name {
+                b"jsonrpc" => &mut envelope.version,
+                b"id" => &mut envelope.id,
+                b"method" => &mut envelope.method,
+                b"params" => &mut envelope.params,
+                b"result" => &mut envelope.result,
+                b"error" => &mut envelope.error,
                 // JSON-RPC names no other member and forbids none.
-                _ => continue,
+                _ => return,
             };
             *slot = Some(value);
-        }
+        });
         envelope
     }
 }
@@ -334,9 +342,10 @@ fn classify(document: Document) -> Result<Message, DecodeError> {
         let kind = if id.is_some() { DecodeErrorKind::Params } else { DecodeErrorKind::NotificationParams };
         return refuse(kind, id);
     }
+    let known = method.as_str().and_then(|name| Method::of_name(&name));
     let (method, params) = (method.position(), envelope.params.map(Value::position));
     Ok(match id {
-        Some(id) => Message::Request(Request { id, method, params, document }),
+        Some(id) => Message::Request(Request { id, method, known, params, document }),
         None => Message::Notification(Notification { method, params, document }),
     })
 }

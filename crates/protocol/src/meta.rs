@@ -78,11 +78,10 @@ pub fn classify(params: Option<Value<'_>>, expectation: Expectation) -> Result<E
 #[must_use]
 pub fn is_modern(params: Option<Value<'_>>) -> bool {
     let Some(meta) = params.and_then(|params| params.get("_meta")) else { return false };
-    meta.members().any(|(name, _)| {
-        [PROTOCOL_VERSION, CLIENT_CAPABILITIES, CLIENT_INFO, LOG_LEVEL]
-            .into_iter()
-            .any(|key| name.is_str(key))
-    })
+    let keys = Keys::of(meta);
+    [keys.protocol_version, keys.client_capabilities, keys.client_info, keys.log_level]
+        .iter()
+        .any(Option::is_some)
 }
 
 /// The metadata of one modern request.
@@ -107,6 +106,7 @@ pub struct RequestMeta<'d> {
     pub baggage: Option<Cow<'d, str>>,
     /// The whole `_meta` object.
     pub raw: Value<'d>,
+    revision: Option<Revision>,
 }
 
 impl<'d> RequestMeta<'d> {
@@ -129,7 +129,8 @@ impl<'d> RequestMeta<'d> {
             .ok_or(MetaError::Missing(PROTOCOL_VERSION))?
             .as_str()
             .ok_or(MetaError::Malformed { key: PROTOCOL_VERSION, expected: "a string" })?;
-        let known = Revision::of_name(&protocol_version).is_some_and(Revision::is_modern);
+        let revision = Revision::of_name(&protocol_version).filter(|revision| revision.is_modern());
+        let known = revision.is_some();
         if !known {
             keys = Keys { protocol_version: keys.protocol_version, ..Keys::default() };
         }
@@ -155,6 +156,7 @@ impl<'d> RequestMeta<'d> {
             trace_state,
             baggage: keys.text(keys.baggage, is_baggage),
             raw,
+            revision,
         })
     }
 
@@ -163,8 +165,8 @@ impl<'d> RequestMeta<'d> {
     /// # Errors
     /// [`MetaError::UnsupportedVersion`] for any other name.
     pub fn revision(&self) -> Result<Revision, MetaError> {
-        Revision::of_name(&self.protocol_version).filter(|revision| revision.is_modern()).ok_or_else(|| {
-            MetaError::UnsupportedVersion { requested: self.protocol_version.clone().into_owned() }
+        self.revision.ok_or_else(|| MetaError::UnsupportedVersion {
+            requested: self.protocol_version.clone().into_owned(),
         })
     }
 }
@@ -185,20 +187,28 @@ struct Keys<'d> {
 impl<'d> Keys<'d> {
     fn of(meta: Value<'d>) -> Self {
         let mut keys = Self::default();
-        for (name, value) in meta.members() {
-            let slot = match name.as_str().unwrap_or_default().as_ref() {
-                PROTOCOL_VERSION => &mut keys.protocol_version,
-                CLIENT_CAPABILITIES => &mut keys.client_capabilities,
-                CLIENT_INFO => &mut keys.client_info,
-                PROGRESS_TOKEN => &mut keys.progress_token,
-                LOG_LEVEL => &mut keys.log_level,
-                TRACE_PARENT => &mut keys.trace_parent,
-                TRACE_STATE => &mut keys.trace_state,
-                BAGGAGE => &mut keys.baggage,
-                _ => continue,
+        meta.each_member(|name, value| {
+            let slot = if name == PROTOCOL_VERSION.as_bytes() {
+                &mut keys.protocol_version
+            } else if name == CLIENT_CAPABILITIES.as_bytes() {
+                &mut keys.client_capabilities
+            } else if name == CLIENT_INFO.as_bytes() {
+                &mut keys.client_info
+            } else if name == PROGRESS_TOKEN.as_bytes() {
+                &mut keys.progress_token
+            } else if name == LOG_LEVEL.as_bytes() {
+                &mut keys.log_level
+            } else if name == TRACE_PARENT.as_bytes() {
+                &mut keys.trace_parent
+            } else if name == TRACE_STATE.as_bytes() {
+                &mut keys.trace_state
+            } else if name == BAGGAGE.as_bytes() {
+                &mut keys.baggage
+            } else {
+                return;
             };
             *slot = Some(value);
-        }
+        });
         keys
     }
 

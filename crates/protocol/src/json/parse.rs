@@ -21,8 +21,7 @@ pub(super) fn parse(text: &str, limits: &Limits) -> Result<Vec<Node>, ParseError
         return Err(ParseError { offset: limits.bytes.min(text.len()), kind: ParseErrorKind::TooLong });
     }
     let nodes = Vec::with_capacity((text.len() / 12 + 4).min(limits.nodes));
-    let mut parser =
-        Parser { text, limits, nodes, depth: 0, innermost: Open::OUTSIDE, outer: SmallVec::new() };
+    let mut parser = Parser { text, limits, nodes, outer: SmallVec::new() };
     match parser.run() {
         Ok(()) => Ok(parser.nodes),
         Err(Refusal { offset, kind }) => Err(ParseError { offset, kind }),
@@ -33,15 +32,12 @@ struct Parser<'t> {
     text: &'t str,
     limits: &'t Limits,
     nodes: Vec<Node>,
-    /// How many containers are not closed yet.
-    depth: usize,
-    /// The innermost of them, which nearly every step looks at.
-    innermost: Open,
-    /// Those around it.
+    /// The containers around the innermost one; the first stands for what is around the outermost value.
     outer: SmallVec<[Open; 8]>,
 }
 
 /// A container that is not closed yet.
+#[derive(Clone, Copy)]
 struct Open {
     index: u32,
     count: u32,
@@ -58,125 +54,103 @@ impl Open {
 }
 
 impl Parser<'_> {
+    /// One step for each value, with its name where it is the member of an object. The innermost
+    /// container is a local variable, because nearly every line looks at it.
     fn run(&mut self) -> Result<(), Refusal> {
         let bytes = self.text.as_bytes();
         let mut at = skip_space(bytes, 0);
+        let mut inner = Open::OUTSIDE;
         loop {
+            if inner.is_object {
+                at = self.member_name(bytes, at, &mut inner)?;
+            }
             // The cursor stands on the first byte of a value.
             let start = at;
-            let tag;
             match byte(bytes, at) {
-                b'"' => (at, tag) = token::string(bytes, at)?,
-                b'{' => {
-                    if let Some(first) = self.open(bytes, at, Tag::Object, b'}')? {
-                        at = self.member_name(bytes, first)?;
-                        continue;
-                    }
-                    at = self.end_of_last();
-                    tag = Tag::Object;
+                b'"' => {
+                    let tag;
+                    (at, tag) = token::string(bytes, at)?;
+                    self.push(start, at, tag)?;
                 }
-                b'[' => {
-                    if let Some(first) = self.open(bytes, at, Tag::Array, b']')? {
-                        at = first;
+                opening @ (b'{' | b'[') => {
+                    let is_object = opening == b'{';
+                    let (tag, end) = if is_object { (Tag::Object, b'}') } else { (Tag::Array, b']') };
+                    if self.outer.len() >= self.limits.depth {
+                        return Err(Refusal { offset: at, kind: ParseErrorKind::TooDeep });
+                    }
+                    let index = self.push(at, at, tag)?;
+                    at = skip_space(bytes, at + 1);
+                    if byte(bytes, at) != end {
+                        self.outer.push(inner);
+                        inner = Open { index, is_object, ..Open::OUTSIDE };
                         continue;
                     }
-                    at = self.end_of_last();
-                    tag = Tag::Array;
+                    // An empty container is closed at once.
+                    at += 1;
+                    self.close(index, 0, at);
                 }
                 b'-' | b'0'..=b'9' => {
                     at = token::number(bytes, at, self.limits.number_bytes)?;
-                    tag = Tag::Number;
+                    self.push(start, at, Tag::Number)?;
                 }
-                b't' => (at, tag) = (token::literal(bytes, at, b"true")?, Tag::True),
-                b'f' => (at, tag) = (token::literal(bytes, at, b"false")?, Tag::False),
-                b'n' => (at, tag) = (token::literal(bytes, at, b"null")?, Tag::Null),
-                _ => return Err(unexpected(bytes, at)),
+                other => {
+                    let (word, tag): (&[u8], Tag) = match other {
+                        b't' => (b"true", Tag::True),
+                        b'f' => (b"false", Tag::False),
+                        b'n' => (b"null", Tag::Null),
+                        _ => return Err(unexpected(bytes, at)),
+                    };
+                    at = token::literal(bytes, at, word)?;
+                    self.push(start, at, tag)?;
+                }
             }
-            if !matches!(tag, Tag::Object | Tag::Array) {
-                self.push(start, at, tag)?;
-            }
-            match self.after_value(bytes, at)? {
-                Next::Value(next) => at = next,
-                Next::End(end) => {
-                    let end = skip_space(bytes, end);
-                    if end < bytes.len() {
-                        return Err(Refusal { offset: end, kind: ParseErrorKind::TrailingText });
+            // Closes every container that ends after this value.
+            loop {
+                at = skip_space(bytes, at);
+                inner.count += 1;
+                match byte(bytes, at) {
+                    // A comma outside of every container is text after the value.
+                    b',' if !self.outer.is_empty() => {
+                        at = skip_space(bytes, at + 1);
+                        break;
                     }
-                    return Ok(());
+                    b'}' if inner.is_object => {}
+                    b']' if !inner.is_object && !self.outer.is_empty() => {}
+                    _ if !self.outer.is_empty() => return Err(unexpected(bytes, at)),
+                    _ if at < bytes.len() => {
+                        return Err(Refusal { offset: at, kind: ParseErrorKind::TrailingText });
+                    }
+                    _ => return Ok(()),
                 }
-            }
-        }
-    }
-
-    /// Opens a container: the place of its first part, or nothing when it is empty and so closed again.
-    fn open(&mut self, bytes: &[u8], at: usize, tag: Tag, end: u8) -> Result<Option<usize>, Refusal> {
-        if self.depth >= self.limits.depth {
-            return Err(Refusal { offset: at, kind: ParseErrorKind::TooDeep });
-        }
-        let index = self.push(at, at, tag)?;
-        let first = skip_space(bytes, at + 1);
-        if byte(bytes, first) == end {
-            self.close(index, 0, first + 1);
-            return Ok(None);
-        }
-        let is_object = tag == Tag::Object;
-        let container = Open { index, is_object, ..Open::OUTSIDE };
-        self.outer.push(std::mem::replace(&mut self.innermost, container));
-        self.depth += 1;
-        Ok(Some(first))
-    }
-
-    /// Closes every container that ends after the value before the cursor, or finds the next value.
-    fn after_value(&mut self, bytes: &[u8], mut at: usize) -> Result<Next, Refusal> {
-        loop {
-            if self.depth == 0 {
-                return Ok(Next::End(at));
-            }
-            self.innermost.count += 1;
-            let is_object = self.innermost.is_object;
-            at = skip_space(bytes, at);
-            match byte(bytes, at) {
-                b',' => {
-                    let next = skip_space(bytes, at + 1);
-                    return Ok(Next::Value(if is_object { self.member_name(bytes, next)? } else { next }));
+                at += 1;
+                self.close(inner.index, inner.count, at);
+                if inner.names_collide {
+                    self.refuse_duplicates(inner.index)?;
                 }
-                b'}' if is_object => {}
-                b']' if !is_object => {}
-                _ => return Err(unexpected(bytes, at)),
-            }
-            at += 1;
-            self.depth -= 1;
-            let container = std::mem::replace(&mut self.innermost, self.outer.pop().unwrap_or(Open::OUTSIDE));
-            self.close(container.index, container.count, at);
-            if container.names_collide {
-                self.refuse_duplicates(container.index)?;
+                inner = self.outer.pop().unwrap_or(Open::OUTSIDE);
             }
         }
     }
 
     /// Reads a member name and its colon, and gives the place of its value.
-    fn member_name(&mut self, bytes: &[u8], start: usize) -> Result<usize, Refusal> {
+    #[inline(always)]
+    fn member_name(&mut self, bytes: &[u8], start: usize, object: &mut Open) -> Result<usize, Refusal> {
         if byte(bytes, start) != b'"' {
             return Err(unexpected(bytes, start));
         }
         let (end, tag) = token::string(bytes, start)?;
         self.push(start, end, tag)?;
         let bit = if tag == Tag::String { name_bit(bytes, start, end) } else { 0 };
-        let object = &mut self.innermost;
         object.names_collide |= bit == 0 || object.names & bit != 0;
         object.names |= bit;
-        let colon = skip_space(bytes, end);
+        let colon = if byte(bytes, end) == b':' { end } else { skip_space(bytes, end) };
         if byte(bytes, colon) != b':' {
             return Err(unexpected(bytes, colon));
         }
         Ok(skip_space(bytes, colon + 1))
     }
 
-    /// The end of the container that was opened and closed at once.
-    fn end_of_last(&self) -> usize {
-        self.nodes.last().map_or(0, |node| node.end as usize)
-    }
-
+    #[inline(always)]
     #[expect(clippy::indexing_slicing, reason = "callers pass only indices that `push` returned")]
     fn close(&mut self, container: u32, count: u32, end: usize) {
         let next = self.nodes.len() as u32;
@@ -184,6 +158,7 @@ impl Parser<'_> {
         (node.end, node.next, node.count) = (end as u32, next, count);
     }
 
+    #[inline(always)]
     fn push(&mut self, start: usize, end: usize, tag: Tag) -> Result<u32, Refusal> {
         let index = self.nodes.len();
         if index >= self.limits.nodes {
@@ -247,23 +222,12 @@ impl Parser<'_> {
     }
 }
 
-/// What follows a value.
-enum Next {
-    /// Another value, at this place.
-    Value(usize),
-    /// Nothing: the outermost value is complete and ends here.
-    End(usize),
-}
-
-/// The bit of a name without escapes, by its length and its last bytes; equal names have one bit.
-/// None for a name too near to the start of the text to be read in one word.
+/// The bit of a name without escapes, by its length and its first and last byte; equal names have one bit.
+/// Names of an ordinary object mostly have bits of their own, which is all that is needed.
+#[inline]
 fn name_bit(bytes: &[u8], start: usize, end: usize) -> u64 {
-    let Some(window) = end.checked_sub(8).and_then(|from| bytes.get(from..end)) else { return 0 };
-    let word = u64::from_le_bytes(window.try_into().unwrap_or_default());
-    let length = end - start;
-    // A short name shares the window with what stands before it, which is shifted out.
-    let word = if length < 8 { word >> (64 - 8 * length) } else { word };
-    // This multiplier also keeps the names of JSON-RPC envelopes and of request metadata apart.
-    let hash = (word ^ length as u64).wrapping_mul(0xFF51_AFD7_ED55_8CCD);
-    1 << (hash >> 58)
+    // The byte after the opening quote and the one before the closing quote; the quotes of an empty name.
+    let first = usize::from(byte(bytes, start + 1));
+    let last = usize::from(byte(bytes, end - 2));
+    1 << ((first ^ (last << 2) ^ (end - start)) & 63)
 }

@@ -162,6 +162,12 @@ impl Document {
         self.nodes.is_empty()
     }
 
+    /// The name of a member that was written with escapes, by the position of its value.
+    #[cold]
+    fn name_before(&self, position: u32) -> Cow<'_, str> {
+        self.at(position.saturating_sub(1)).as_str().unwrap_or_default()
+    }
+
     #[inline]
     fn node(&self, at: u32) -> Node {
         *self.node_ref(at)
@@ -366,10 +372,31 @@ impl<'d> Value<'d> {
         Part { document: self.document, node: self.document.node_ref(self.at), at: self.at }
     }
 
+    /// Calls `visit` with each member, the bytes of its name with escapes resolved and its value; for
+    /// readers who tell several names apart in one pass.
+    #[inline]
+    pub fn each_member(self, mut visit: impl FnMut(&[u8], Value<'d>)) {
+        for entry in self.entries() {
+            let decoded;
+            let name = match entry.name {
+                Some(name) => name,
+                None => {
+                    decoded = self.document.name_before(entry.position);
+                    decoded.as_bytes()
+                }
+            };
+            visit(name, self.document.at(entry.position));
+        }
+    }
+
     /// The member of that name, in time linear in the number of members.
     #[must_use]
     pub fn get(self, name: &str) -> Option<Value<'d>> {
-        self.members().find(|(key, _)| key.is_str(name)).map(|(_, value)| value)
+        let found = self.entries().find(|entry| match entry.name {
+            Some(key) => key == name.as_bytes(),
+            None => *self.document.name_before(entry.position) == *name,
+        })?;
+        Some(self.document.at(found.position))
     }
 
     /// True when this is a string equal to `text`; does not allocate when there is no escape.

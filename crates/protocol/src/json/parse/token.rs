@@ -51,6 +51,7 @@ pub(super) fn string(bytes: &[u8], start: usize) -> Result<(usize, Tag), Refusal
 }
 
 /// The rest of a string from its first character that is not plain.
+#[inline(never)]
 fn escaped_string(bytes: &[u8], mut at: usize) -> Result<(usize, Tag), Refusal> {
     loop {
         match bytes.get(at) {
