@@ -25,7 +25,7 @@ use std::time::Duration;
 use callgate_protocol::json::Document;
 
 use crate::limits::Limits;
-use digest::{ContractDigest, DigestBuilder};
+use digest::{ContractDigest, DigestBuilder, ShownDigest};
 use mask::Masks;
 use schema::Schema;
 
@@ -38,6 +38,8 @@ pub struct Contract {
     pub(crate) output: Option<Schema>,
     pub(crate) mirrored: Vec<MirroredParameter>,
     pub(crate) digest: ContractDigest,
+    /// The same with its text, which the receipt of each call shows.
+    pub(crate) shown_digest: ShownDigest,
     /// What the digests of all inputs of this tool start with.
     pub(crate) input_prefix: DigestBuilder,
     pub(crate) timeout: Duration,
@@ -93,6 +95,12 @@ impl Contract {
     #[must_use]
     pub fn digest(&self) -> ContractDigest {
         self.digest
+    }
+
+    /// [`Contract::digest`] with its text.
+    #[must_use]
+    pub fn shown_digest(&self) -> &ShownDigest {
+        &self.shown_digest
     }
 
     /// How long one call may run.

@@ -2,11 +2,15 @@
 //!
 //! What is here has been checked; the server turns it into a message and adds nothing to it.
 
+use std::sync::Arc;
+
 use callgate_protocol::json::Document;
 
+use crate::contract::Contract;
 use crate::invocation::InputRequest;
 use crate::receipt::Receipt;
 use crate::refusal::Refusal;
+use crate::snapshot::Tool;
 
 /// The result of a tool, as its executor gives it.
 #[derive(Debug, Default)]
@@ -96,6 +100,7 @@ pub enum Outcome {
 pub struct Settled {
     pub(crate) outcome: Outcome,
     pub(crate) receipt: Receipt,
+    pub(crate) tool: Arc<Tool>,
 }
 
 impl Settled {
@@ -103,6 +108,12 @@ impl Settled {
     #[must_use]
     pub fn outcome(&self) -> &Outcome {
         &self.outcome
+    }
+
+    /// The contract that was in force.
+    #[must_use]
+    pub fn contract(&self) -> &Contract {
+        self.tool.contract()
     }
 
     /// What the caller can quote.

@@ -4,7 +4,7 @@
 
 use std::fmt;
 
-use crate::contract::digest::{ContractDigest, Digest, DigestText, InputDigest};
+use crate::contract::digest::{ContractDigest, Digest, DigestText, InputDigest, ShownDigest};
 
 /// The `_meta` key under which a receipt travels.
 pub const RECEIPT_KEY: &str = "dev.callgate/receipt";
@@ -70,57 +70,38 @@ pub struct Receipt {
 }
 
 impl Receipt {
-    /// Appends the receipt as one JSON object.
-    pub fn write(&self, out: &mut String) {
-        // Digests and ids hold no character that JSON would have to escape. The text is put together as
-        // bytes and checked once, because each answer has a receipt and would otherwise pay for each part.
+    /// Appends the receipt as one JSON object. The digests of the contract and of the policy come with their
+    /// texts, because many receipts show the same ones.
+    pub fn write(&self, out: &mut String, contract: &ShownDigest, policy: &ShownDigest) {
+        debug_assert!(contract.digest() == self.contract.0 && policy.digest() == self.policy);
+        // Digests and ids hold no character that JSON would have to escape.
         let mut id = uuid::Uuid::encode_buffer();
-        let mut text = Text { bytes: [0; Text::LONGEST], length: 0 };
-        text.push(b"{\"call\":\"");
-        text.push(self.call.0.as_hyphenated().encode_lower(&mut id).as_bytes());
-        text.push(b"\",\"effect\":\"");
-        text.push(self.effect.as_str().as_bytes());
-        text.push(if self.replayed { b"\",\"replayed\":true" } else { b"\",\"replayed\":false" });
-        text.push(b",\"contract\":\"");
-        text.push_digest(&self.contract.0);
-        text.push(b"\",\"input\":\"");
-        text.push_digest(&self.input.0);
-        text.push(b"\",\"policy\":\"");
-        text.push_digest(&self.policy);
-        text.push(b"\"}");
-        out.push_str(text.as_str());
-    }
-}
-
-/// A text of bounded length on the stack.
-struct Text {
-    bytes: [u8; Self::LONGEST],
-    length: usize,
-}
-
-impl Text {
-    /// The fixed parts of a receipt, an id, three digests and the longest effect take 340 bytes.
-    const LONGEST: usize = 384;
-
-    fn push(&mut self, part: &[u8]) {
-        let end = self.length + part.len();
-        if let Some(place) = self.bytes.get_mut(self.length..end) {
-            place.copy_from_slice(part);
-            self.length = end;
-        }
+        out.push_str("{\"call\":\"");
+        out.push_str(self.call.0.as_hyphenated().encode_lower(&mut id));
+        out.push_str("\",\"effect\":\"");
+        out.push_str(self.effect.as_str());
+        out.push_str(if self.replayed {
+            "\",\"replayed\":true,\"contract\":\""
+        } else {
+            "\",\"replayed\":false,\"contract\":\""
+        });
+        out.push_str(contract.as_str());
+        out.push_str("\",\"input\":\"");
+        self.input.0.push(out);
+        out.push_str("\",\"policy\":\"");
+        out.push_str(policy.as_str());
+        out.push_str("\"}");
     }
 
-    fn push_digest(&mut self, digest: &Digest) {
-        let end = self.length + DigestText::LENGTH;
-        if let Some(place) = self.bytes.get_mut(self.length..end).and_then(|place| place.try_into().ok()) {
-            digest.write(place);
-            self.length = end;
-        }
-    }
-
-    fn as_str(&self) -> &str {
-        // Every part is ASCII.
-        self.bytes.get(..self.length).and_then(|text| std::str::from_utf8(text).ok()).unwrap_or_default()
+    /// The length of the text that [`Receipt::write`] appends, so that a buffer can be made in its final
+    /// size.
+    #[must_use]
+    pub fn written_len(&self) -> usize {
+        const FIXED: usize =
+            "{\"call\":\"\",\"effect\":\"\",\"replayed\":,\"contract\":\"\",\"input\":\"\",\"policy\":\"\"}"
+                .len();
+        let replayed = if self.replayed { "true".len() } else { "false".len() };
+        FIXED + uuid::fmt::Hyphenated::LENGTH + self.effect.as_str().len() + replayed + 3 * DigestText::LENGTH
     }
 }
 
@@ -129,7 +110,7 @@ mod tests {
     use callgate_protocol::json::{Document, Limits};
 
     use super::{CallId, EffectStatus, Receipt};
-    use crate::contract::digest::{ContractDigest, Digest, InputDigest};
+    use crate::contract::digest::{ContractDigest, Digest, InputDigest, ShownDigest};
 
     #[test]
     fn a_receipt_is_one_object_that_names_everything_it_stands_for() {
@@ -145,7 +126,12 @@ mod tests {
                     policy: Digest::of_bytes(b"z"),
                 };
                 let mut text = String::new();
-                receipt.write(&mut text);
+                receipt.write(
+                    &mut text,
+                    &ShownDigest::new(receipt.contract.0),
+                    &ShownDigest::new(receipt.policy),
+                );
+                assert_eq!(text.len(), receipt.written_len());
                 let document = Document::parse(text, &Limits::DEFAULT).unwrap();
                 let member = |name: &str| document.root().get(name).unwrap().as_str().unwrap().into_owned();
                 assert_eq!(member("call"), receipt.call.to_string());

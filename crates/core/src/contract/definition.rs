@@ -8,7 +8,7 @@ use std::time::Duration;
 use callgate_protocol::header;
 use callgate_protocol::json::{self, Document, Kind, Value, push_string};
 
-use super::digest::{ContractDigest, DigestBuilder};
+use super::digest::{ContractDigest, DigestBuilder, ShownDigest};
 use super::effect::Effect;
 use super::mask::{self, Mask};
 use super::schema::Schema;
@@ -146,6 +146,7 @@ pub(super) fn compile(definition: &Definition, limits: &Limits) -> Result<Contra
                 output,
                 mirrored,
                 digest,
+                shown_digest: ShownDigest::new(digest.0),
                 timeout,
                 output_bytes: definition
                     .output_bytes

@@ -29,6 +29,33 @@ pub struct ContractDigest(pub Digest);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct InputDigest(pub Digest);
 
+/// A digest with its text, for one that is shown far more often than it is made.
+#[derive(Clone, Debug)]
+pub struct ShownDigest {
+    digest: Digest,
+    text: Box<str>,
+}
+
+impl ShownDigest {
+    /// The digest, with its text made now.
+    #[must_use]
+    pub fn new(digest: Digest) -> Self {
+        Self { digest, text: digest.to_string().into() }
+    }
+
+    /// The digest.
+    #[must_use]
+    pub const fn digest(&self) -> Digest {
+        self.digest
+    }
+
+    /// The text, `sha256:<hex>`.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+}
+
 /// A text that is no digest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("a digest is `sha256:` and 64 lower-case hexadecimal digits")]
@@ -70,17 +97,38 @@ impl Digest {
     #[must_use]
     pub fn text(&self) -> DigestText {
         let mut text = [0; DigestText::LENGTH];
-        self.write(&mut text);
+        let (prefix, digits) = text.split_at_mut(Self::PREFIX.len());
+        prefix.copy_from_slice(Self::PREFIX.as_bytes());
+        digits.copy_from_slice(&self.digits().0);
         DigestText(text)
     }
 
-    /// As [`Digest::text`], into a place that is there already.
-    pub(crate) fn write(&self, text: &mut [u8; DigestText::LENGTH]) {
-        let (prefix, digits) = text.split_at_mut(Self::PREFIX.len());
-        prefix.copy_from_slice(Self::PREFIX.as_bytes());
-        for (pair, byte) in digits.chunks_exact_mut(2).zip(self.0) {
+    /// Appends how the digest is shown.
+    pub fn push(&self, out: &mut String) {
+        out.push_str(Self::PREFIX);
+        out.push_str(self.digits().as_str());
+    }
+
+    #[inline]
+    fn digits(&self) -> Digits {
+        let mut digits = Digits([0; Digits::LENGTH]);
+        for (pair, byte) in digits.0.chunks_exact_mut(2).zip(self.0) {
             pair.copy_from_slice(&HEX[usize::from(byte)]);
         }
+        digits
+    }
+}
+
+/// Two digits a byte. Aligned, because a text of whole words is checked word by word.
+#[repr(align(16))]
+struct Digits([u8; Self::LENGTH]);
+
+impl Digits {
+    const LENGTH: usize = 64;
+
+    fn as_str(&self) -> &str {
+        // Only ASCII is ever written to it.
+        std::str::from_utf8(&self.0).unwrap_or_default()
     }
 }
 
@@ -102,7 +150,7 @@ pub struct DigestText([u8; Self::LENGTH]);
 
 impl DigestText {
     /// The prefix and two digits a byte.
-    pub(crate) const LENGTH: usize = Digest::PREFIX.len() + 64;
+    pub(crate) const LENGTH: usize = Digest::PREFIX.len() + Digits::LENGTH;
 
     /// The text.
     #[must_use]
@@ -184,8 +232,10 @@ impl FromStr for InputDigest {
 #[derive(Clone)]
 pub struct DigestBuilder {
     sha: Sha256,
-    /// Bytes hashed so far.
-    length: usize,
+    /// The block that is not full yet. A digest has many short parts, and the hash function would take
+    /// them one by one.
+    block: [u8; BLOCK],
+    filled: usize,
 }
 
 /// SHA-256 works on blocks of this size.
@@ -196,7 +246,7 @@ impl DigestBuilder {
     /// purposes differ even where their parts are the same.
     #[must_use]
     pub fn new(purpose: &str) -> Self {
-        let mut builder = Self { sha: Sha256::new(), length: 0 };
+        let mut builder = Self { sha: Sha256::new(), block: [0; BLOCK], filled: 0 };
         builder.framed(purpose);
         builder
     }
@@ -222,14 +272,15 @@ impl DigestBuilder {
     pub fn fill_block(&mut self) -> &mut Self {
         // No part starts with a zero, so the filling is not mistaken for one.
         const ZEROS: [u8; BLOCK] = [0; BLOCK];
-        let missing = self.length.next_multiple_of(BLOCK) - self.length;
+        let missing = (BLOCK - self.filled) % BLOCK;
         self.update(ZEROS.get(..missing).unwrap_or_default());
         self
     }
 
     /// The digest of all parts so far.
     #[must_use]
-    pub fn finish(self) -> Digest {
+    pub fn finish(mut self) -> Digest {
+        self.sha.update(self.block.get(..self.filled).unwrap_or_default());
         Digest(self.sha.finalize().into())
     }
 
@@ -245,9 +296,31 @@ impl DigestBuilder {
         self.update(text.as_bytes());
     }
 
+    #[inline]
     fn update(&mut self, bytes: &[u8]) {
-        self.length += bytes.len();
-        self.sha.update(bytes);
+        let end = self.filled + bytes.len();
+        match self.block.get_mut(self.filled..end) {
+            Some(place) if end < BLOCK => {
+                place.copy_from_slice(bytes);
+                self.filled = end;
+            }
+            _ => self.update_blocks(bytes),
+        }
+    }
+
+    /// Hashes each block that is full now and keeps what is left.
+    #[inline(never)]
+    fn update_blocks(&mut self, bytes: &[u8]) {
+        let (first, rest) = bytes.split_at((BLOCK - self.filled).min(bytes.len()));
+        self.sha.update(self.block.get(..self.filled).unwrap_or_default());
+        self.sha.update(first);
+        let whole = rest.len() - rest.len() % BLOCK;
+        let (blocks, left) = rest.split_at(whole);
+        self.sha.update(blocks);
+        self.filled = left.len();
+        if let Some(place) = self.block.get_mut(..left.len()) {
+            place.copy_from_slice(left);
+        }
     }
 }
 

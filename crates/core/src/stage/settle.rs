@@ -2,6 +2,8 @@
 //!
 //! It always writes exactly one record. A result whose record the trail does not take does not leave.
 
+use std::sync::Arc;
+
 use super::check::Checked;
 use crate::entry::Entry;
 use crate::outcome::{Outcome, Settled};
@@ -21,13 +23,14 @@ pub async fn settle(snapshot: &Snapshot, checked: Checked<'_>, entry: &mut Entry
     };
     let recorded = entry.record(snapshot, result, refusal, effect).await;
     let validated = reserved.validated();
+    let tool = Arc::clone(validated.resolved().tool());
     let receipt = Receipt {
         call: entry.id(),
         effect,
         replayed: false,
-        contract: validated.resolved().contract().digest,
+        contract: tool.contract.digest,
         input: validated.input(),
         policy: snapshot.policy_revision,
     };
-    Settled { outcome: recorded.map_or_else(Outcome::Failed, |()| outcome), receipt }
+    Settled { outcome: recorded.map_or_else(Outcome::Failed, |()| outcome), receipt, tool }
 }

@@ -17,9 +17,14 @@ use crate::seal::Binding;
 use crate::snapshot::Snapshot;
 
 /// Evidence: the arguments fit the input schema, and the sealed state is ours.
+///
+/// Boxed, because every later step moves it into its own evidence.
 #[derive(Debug)]
 #[must_use]
-pub struct Validated<'r> {
+pub struct Validated<'r>(Box<Parts<'r>>);
+
+#[derive(Debug)]
+struct Parts<'r> {
     resolved: Resolved,
     arguments: Value<'r>,
     input: InputDigest,
@@ -29,23 +34,23 @@ pub struct Validated<'r> {
 
 impl<'r> Validated<'r> {
     pub(crate) fn resolved(&self) -> &Resolved {
-        &self.resolved
+        &self.0.resolved
     }
 
     pub(crate) fn arguments(&self) -> Value<'r> {
-        self.arguments
+        self.0.arguments
     }
 
     pub(crate) fn input(&self) -> InputDigest {
-        self.input
+        self.0.input
     }
 
     pub(in crate::stage) fn responses(&self) -> Option<Value<'r>> {
-        self.responses
+        self.0.responses
     }
 
     pub(in crate::stage) fn state(&self) -> Option<&[u8]> {
-        self.state.as_deref()
+        self.0.state.as_deref()
     }
 }
 
@@ -82,7 +87,8 @@ pub fn validate<'r>(
             })?)
         }
     };
-    Ok(Validated { arguments: call.arguments, input, responses: call.input_responses, state, resolved })
+    let parts = Parts { arguments: call.arguments, input, responses: call.input_responses, state, resolved };
+    Ok(Validated(Box::new(parts)))
 }
 
 /// What the state of a tool is bound to.

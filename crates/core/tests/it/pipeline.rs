@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use callgate_core::call::{Header, MirroredHeaders};
+use callgate_core::contract::digest::ShownDigest;
 use callgate_core::contract::{Contract, Effect};
 use callgate_core::limits::Limits;
 use callgate_core::outcome::{Outcome, ToolOutput};
@@ -26,7 +27,8 @@ async fn a_call_that_passes_every_step_is_answered_recorded_and_has_a_receipt() 
     assert_eq!(output.structured.as_ref().unwrap().text(), r#"{"n":9007199254740993}"#);
     assert_eq!(gate.records.taken(), recorded("echo", "answered"));
     let mut receipt = String::new();
-    settled.receipt().write(&mut receipt);
+    let policy = ShownDigest::new(settled.receipt().policy);
+    settled.receipt().write(&mut receipt, settled.contract().shown_digest(), &policy);
     assert!(
         receipt.starts_with(r#"{"call":""#)
             && receipt.contains(r#""effect":"none","replayed":false,"contract":"sha256:"#)

@@ -97,6 +97,7 @@ fn begin<'d>(value: Value<'d>, sink: &mut impl Sink, open: &mut Stack<'d>, scrat
             open.push(Open::Array(value.items()));
             return;
         }
+        Kind::Object if is_canonical(value) => sink.push(value.raw()),
         Kind::Object => {
             sink.push("{");
             if is_ordered(value) {
@@ -120,9 +121,39 @@ fn begin<'d>(value: Value<'d>, sink: &mut impl Sink, open: &mut Stack<'d>, scrat
     separate(sink, open);
 }
 
+/// True for an object whose text can be seen to be canonical already: no space, names in order, and only
+/// values that have one spelling. Most arguments are such objects.
+fn is_canonical(object: Value<'_>) -> bool {
+    // The brackets, and a comma after each member but the last.
+    let mut length = 2 + object.len().saturating_sub(1);
+    let mut before: Option<&[u8]> = None;
+    for entry in object.entries() {
+        // The order of bytes is that of UTF-16 code units only for some names, ASCII among them.
+        let Some(name) = entry.name.filter(|name| name.is_ascii()) else { return false };
+        if before.is_some_and(|before| before >= name) {
+            return false;
+        }
+        before = Some(name);
+        let has_one_spelling = match entry.kind {
+            Kind::Null | Kind::Boolean => true,
+            Kind::String => object.document().at(entry.position).plain_bytes().is_some(),
+            Kind::Number | Kind::Array | Kind::Object => false,
+        };
+        if !has_one_spelling {
+            return false;
+        }
+        // The quotes of the name, and the colon.
+        length += name.len() + 3 + entry.raw_len;
+    }
+    length == object.raw_len()
+}
+
 /// True when the members stand in the order of their UTF-16 code units. Names of ASCII letters are in
 /// that order when their bytes are, which spares most objects the sorting and its memory.
 fn is_ordered(object: Value<'_>) -> bool {
+    if object.len() < 2 {
+        return true;
+    }
     let mut before: Option<Cow<'_, str>> = None;
     for (name, _) in object.members() {
         let name = name.as_str().unwrap_or_default();
@@ -152,10 +183,10 @@ fn separate(sink: &mut impl Sink, open: &[Open<'_>]) {
 /// Writes a string that was received. Without escapes it is in canonical form already, quotes and all,
 /// because whatever must be escaped was.
 fn raw_string(value: Value<'_>, sink: &mut impl Sink, scratch: &mut String) {
-    match value.as_str() {
-        Some(Cow::Borrowed(_)) => sink.push(value.raw()),
-        Some(Cow::Owned(text)) => string(&text, sink, scratch),
-        None => {}
+    if value.plain_bytes().is_some() {
+        sink.push(value.raw());
+    } else if let Some(text) = value.as_str() {
+        string(&text, sink, scratch);
     }
 }
 

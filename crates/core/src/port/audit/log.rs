@@ -23,34 +23,25 @@ impl Audit for LogAudit {
     }
 
     fn record<'a>(&'a self, record: &Record<'_>) -> Answer<'a, Result<(), Refusal>> {
-        let latency = u64::try_from(record.latency.as_micros()).unwrap_or(u64::MAX);
-        let principal = record.principal.map_or("", |principal| &principal.subject);
-        let tenant = record.principal.and_then(|principal| principal.tenant.as_deref()).unwrap_or("");
-        let contract = record.contract.map(|contract| contract.digest().to_string()).unwrap_or_default();
-        let input = record.input.map(|input| input.to_string()).unwrap_or_default();
-        // A name that nobody resolved is whatever a client sent.
-        let requested: String = match record.contract {
-            Some(contract) => contract.name().to_string(),
-            None => record.requested.chars().take(REQUESTED_MAX).collect(),
-        };
-        // The level is part of a log statement's place, so there is one statement for each.
+        // The level is part of a log statement's place, so there is one statement for each. What is written in
+        // it is made only where somebody reads the log.
         macro_rules! write {
             ($level:ident) => {
                 tracing::$level!(
                     target: TARGET,
                     call = %record.call,
                     transport = ?record.transport,
-                    principal,
-                    tenant,
-                    tool = ?requested,
-                    contract,
-                    input,
+                    principal = record.principal.map_or("", |principal| &principal.subject),
+                    tenant = record.principal.and_then(|principal| principal.tenant.as_deref()).unwrap_or(""),
+                    tool = ?tool(record),
+                    contract = record.contract.map(|contract| contract.digest().to_string()).unwrap_or_default(),
+                    input = record.input.map(|input| input.to_string()).unwrap_or_default(),
                     decision = record.decision.map_or("", Decision::as_str),
                     result = record.result.as_str(),
                     outcome = record.code.map_or("answered", Code::as_str),
                     detail = record.detail.unwrap_or(""),
                     effect = record.effect.as_str(),
-                    latency_us = latency,
+                    latency_us = u64::try_from(record.latency.as_micros()).unwrap_or(u64::MAX),
                     "call"
                 )
             };
@@ -60,5 +51,13 @@ impl Audit for LogAudit {
             Some(Party::Tool | Party::Upstream | Party::Us) => write!(warn),
         }
         Answer::now(Ok(()))
+    }
+}
+
+/// The name of the tool. One that nobody resolved is whatever a client sent.
+fn tool(record: &Record<'_>) -> String {
+    match record.contract {
+        Some(contract) => contract.name().to_string(),
+        None => record.requested.chars().take(REQUESTED_MAX).collect(),
     }
 }

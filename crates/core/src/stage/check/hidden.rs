@@ -6,15 +6,14 @@
 
 /// True when the text holds a character whose only use in a tool result is to hide something.
 pub(crate) fn has_hidden_text(json: &str) -> bool {
-    // Nearly all results are ASCII without escapes of control characters, which one pass rules out.
-    if json.is_ascii() {
-        return memchr_escape(json);
-    }
-    json.chars().any(is_hidden) || memchr_escape(json)
+    // Nearly all results are ASCII without escapes, which one pass rules out. It takes no early way out,
+    // so that it can look at many bytes at a time.
+    let suspect = json.bytes().fold(false, |found, byte| found | (byte >= 0x7f) | (byte == b'\\'));
+    suspect && (has_hidden_escape(json) || json.chars().any(is_hidden))
 }
 
 /// Escaped spellings: JSON text may write any of these characters as `\uXXXX`.
-fn memchr_escape(json: &str) -> bool {
+fn has_hidden_escape(json: &str) -> bool {
     let mut rest = json;
     // One byte is searched for, which is much cheaper than two; most results have no escape at all.
     while let Some(at) = rest.find('\\') {
@@ -49,9 +48,15 @@ mod tests {
 
     #[test]
     fn hidden_characters_are_found_plain_and_escaped() {
-        for text in
-            ["a\u{202e}b", "\u{e0041}", "\"\\u202e\"", "\"\\udb40\\udc41\"", "\"\\u001b[31m\"", "x\u{9b}y"]
-        {
+        for text in [
+            "a\u{202e}b",
+            "a\u{7f}b",
+            "\u{e0041}",
+            "\"\\u202e\"",
+            "\"\\udb40\\udc41\"",
+            "\"\\u001b[31m\"",
+            "x\u{9b}y",
+        ] {
             assert!(has_hidden_text(text), "{text:?}");
         }
     }
