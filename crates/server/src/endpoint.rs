@@ -156,7 +156,7 @@ impl Endpoint {
         }
         let muted = Muted(peer);
         let peer = if published.offered.logging { peer } else { &muted };
-        let result = match Method::of_name(&request.method()) {
+        let result = match request.known_method() {
             Some(Method::ToolsCall) => return self.answer_call(&published, request, meta, from, peer).await,
             Some(Method::ToolsList) => self.answer_list(&published, ListKind::Tools, request, from).await,
             Some(Method::Discover) => self.answer_discover(&published, request, from).await,

@@ -45,7 +45,7 @@ use crate::server::Server;
 use crate::shutdown::Shutdown;
 use activity::{Activity, InFlight};
 use head::{Field, Front};
-use origin::{Doors, Shut};
+use origin::{Doors, Local, Shut};
 use response::Reading;
 
 /// How a server is reached over HTTP.
@@ -264,7 +264,7 @@ impl Server {
 /// What is known of the connection that a request came in on.
 #[derive(Clone, Copy, Default)]
 struct Link<'c> {
-    local: Option<SocketAddr>,
+    local: Option<&'c Local>,
     remote: Option<SocketAddr>,
     activity: Option<&'c Arc<Activity>>,
 }

@@ -13,8 +13,8 @@ use callgate_core::invocation::InputRequest;
 use callgate_core::outcome::{CheckedOutput, Outcome, Questions, Settled};
 use callgate_core::receipt::{RECEIPT_KEY, Receipt};
 use callgate_core::refusal::{Code, Refusal, Retry};
-use callgate_protocol::error::{push_result_end, push_result_start};
-use callgate_protocol::json::{Document, Limits, push_integer, push_string};
+use callgate_protocol::error::{push_result_end, push_result_start, result_start_len};
+use callgate_protocol::json::{Document, Limits, escape_into, escaped_len, push_integer, push_string};
 use callgate_protocol::meta::SERVER_INFO;
 use callgate_protocol::{ErrorCode, Id};
 
@@ -73,16 +73,11 @@ pub(crate) const fn wire(code: Code) -> Wire {
 /// The answer to `tools/call`.
 pub(crate) fn to_call(id: &Id, published: &Published, settled: Result<Settled, Refusal>) -> Answered {
     match &settled {
-        Ok(settled) => {
-            let receipt = Some(settled.receipt());
-            match settled.outcome() {
-                Outcome::Complete(output) => complete(id, published, output, settled.receipt()),
-                Outcome::InputRequired(questions) => {
-                    input_required(id, published, questions, settled.receipt())
-                }
-                Outcome::Failed(refusal) => refused(id, published, refusal, receipt),
-            }
-        }
+        Ok(settled) => match settled.outcome() {
+            Outcome::Complete(output) => complete(id, published, output, settled),
+            Outcome::InputRequired(questions) => input_required(id, published, questions, settled),
+            Outcome::Failed(refusal) => refused(id, published, refusal, Some(settled)),
+        },
         Err(refusal) => refused(id, published, refusal, None),
     }
 }
@@ -130,18 +125,15 @@ pub(crate) fn to_inquiry<T>(
     Answered::result(out)
 }
 
-fn complete(id: &Id, published: &Published, output: &CheckedOutput, receipt: &Receipt) -> Answered {
-    let structured = output.structured.as_ref().map(Document::text);
-    let size = output.content.as_deref().map_or(0, str::len) + structured.map_or(0, |text| 2 * text.len());
-    let mut out = String::with_capacity(size + published.identity.meta.len() + 640);
+fn complete(id: &Id, published: &Published, output: &CheckedOutput, settled: &Settled) -> Answered {
+    let mut out = String::with_capacity(complete_len(id, published, output, settled.receipt()));
     push_result_start(&mut out, id);
-    out.push_str("{\"resultType\":\"complete\",");
+    out.push_str(COMPLETE);
     push_content(&mut out, output);
     if output.is_error {
-        out.push_str(",\"isError\":true");
+        out.push_str(IS_ERROR);
     }
-    open_meta(&mut out, published);
-    push_receipt(&mut out, receipt);
+    open_meta(&mut out, published, settled);
     if output.hidden_text {
         push_meta_key(&mut out, HIDDEN_TEXT_KEY);
         out.push_str("true");
@@ -154,32 +146,67 @@ fn complete(id: &Id, published: &Published, output: &CheckedOutput, receipt: &Re
     Answered::result(out)
 }
 
+const COMPLETE: &str = "{\"resultType\":\"complete\",";
+const IS_ERROR: &str = ",\"isError\":true";
+const CONTENT: &str = "\"content\":";
+const TEXT_BLOCK: &str = "\"content\":[{\"type\":\"text\",\"text\":\"";
+const TEXT_BLOCK_END: &str = "\"}]";
+const STRUCTURED: &str = ",\"structuredContent\":";
+
+/// The length of an ordinary answer. A buffer that turns out to be full to the last byte becomes the body
+/// as it is; for any other the transport would have to allocate once more.
+fn complete_len(id: &Id, published: &Published, output: &CheckedOutput, receipt: &Receipt) -> usize {
+    const ENDS: usize = "}}}".len();
+    let structured = output.structured.as_ref().map(Document::text);
+    let content = match (&output.content, structured) {
+        (Some(content), _) => CONTENT.len() + content.len(),
+        (None, Some(text)) => TEXT_BLOCK.len() + escaped_len(text) + TEXT_BLOCK_END.len(),
+        (None, None) => CONTENT.len() + "[]".len(),
+    };
+    let is_error = if output.is_error { IS_ERROR.len() } else { 0 };
+    let hidden = if output.hidden_text { HIDDEN_TEXT_KEY.len() + ",\"\":true".len() } else { 0 };
+    result_start_len(id)
+        + COMPLETE.len()
+        + content
+        + structured.map_or(0, |text| STRUCTURED.len() + text.len())
+        + is_error
+        + published.identity.meta_to_receipt.len()
+        + receipt.written_len()
+        + hidden
+        + output.meta.as_ref().map_or(0, String::len)
+        + ENDS
+}
+
 /// Appends `content` and `structuredContent`. A result that is structured only gets its JSON as a text,
 /// for clients that read no structured results.
 pub(crate) fn push_content(out: &mut String, output: &CheckedOutput) {
     let structured = output.structured.as_ref().map(Document::text);
-    out.push_str("\"content\":");
     match (&output.content, structured) {
-        (Some(content), _) => out.push_str(content),
-        (None, Some(text)) => {
-            out.push_str("[{\"type\":\"text\",\"text\":");
-            push_string(out, text);
-            out.push_str("}]");
+        (Some(content), _) => {
+            out.push_str(CONTENT);
+            out.push_str(content);
         }
-        (None, None) => out.push_str("[]"),
+        (None, Some(text)) => {
+            out.push_str(TEXT_BLOCK);
+            escape_into(out, text);
+            out.push_str(TEXT_BLOCK_END);
+        }
+        (None, None) => {
+            out.push_str(CONTENT);
+            out.push_str("[]");
+        }
     }
     if let Some(text) = structured {
-        out.push_str(",\"structuredContent\":");
+        out.push_str(STRUCTURED);
         out.push_str(text);
     }
 }
 
-fn input_required(id: &Id, published: &Published, questions: &Questions, receipt: &Receipt) -> Answered {
+fn input_required(id: &Id, published: &Published, questions: &Questions, settled: &Settled) -> Answered {
     let mut out = String::with_capacity(1024);
     push_result_start(&mut out, id);
     push_questions(&mut out, &questions.requests, questions.state.as_deref());
-    open_meta(&mut out, published);
-    push_receipt(&mut out, receipt);
+    open_meta(&mut out, published, settled);
     out.push_str("}}");
     push_result_end(&mut out);
     Answered::result(out)
@@ -208,7 +235,7 @@ fn push_questions(out: &mut String, requests: &[(String, InputRequest)], state: 
     }
 }
 
-fn refused(id: &Id, published: &Published, refusal: &Refusal, receipt: Option<&Receipt>) -> Answered {
+fn refused(id: &Id, published: &Published, refusal: &Refusal, settled: Option<&Settled>) -> Answered {
     match wire(refusal.code()) {
         Wire::Error(..) => to_error(Some(id), refusal),
         Wire::Result => {
@@ -217,9 +244,9 @@ fn refused(id: &Id, published: &Published, refusal: &Refusal, receipt: Option<&R
             out.push_str("{\"resultType\":\"complete\",\"content\":[{\"type\":\"text\",\"text\":");
             push_string(&mut out, &refusal_text(refusal));
             out.push_str("}],\"isError\":true");
-            open_meta(&mut out, published);
-            if let Some(receipt) = receipt {
-                push_receipt(&mut out, receipt);
+            match settled {
+                Some(settled) => open_meta(&mut out, published, settled),
+                None => open_meta_without_receipt(&mut out, published),
             }
             push_meta_key(&mut out, REFUSAL_KEY);
             push_refusal(&mut out, refusal);
@@ -311,7 +338,13 @@ pub(crate) fn push_refusal(out: &mut String, refusal: &Refusal) {
     out.push('}');
 }
 
-fn open_meta(out: &mut String, published: &Published) {
+/// Opens `_meta` with what each result of a call has: who answers, and the receipt.
+fn open_meta(out: &mut String, published: &Published, settled: &Settled) {
+    out.push_str(&published.identity.meta_to_receipt);
+    settled.receipt().write(out, settled.contract().shown_digest(), &published.policy);
+}
+
+fn open_meta_without_receipt(out: &mut String, published: &Published) {
     out.push_str(",\"_meta\":{\"");
     out.push_str(SERVER_INFO);
     out.push_str("\":");
@@ -322,11 +355,6 @@ fn push_meta_key(out: &mut String, key: &str) {
     out.push_str(",\"");
     out.push_str(key);
     out.push_str("\":");
-}
-
-fn push_receipt(out: &mut String, receipt: &Receipt) {
-    push_meta_key(out, RECEIPT_KEY);
-    receipt.write(out);
 }
 
 /// Appends what the tool says about its result, except keys that are ours to set.

@@ -26,15 +26,13 @@ impl<'r> CallParams<'r> {
     pub(super) fn read_by(member: &'static str, params: Option<Value<'r>>) -> Result<Self, Fault> {
         let (mut name, mut arguments, mut input_responses, mut request_state) = (None, None, None, None);
         if let Some(params) = params {
-            for (key, value) in params.members() {
-                match key.as_str().unwrap_or_default().as_ref() {
-                    "arguments" => arguments = Some(value),
-                    "inputResponses" => input_responses = Some(value),
-                    "requestState" => request_state = Some(value),
-                    key if key == member => name = Some(value),
-                    _ => {}
-                }
-            }
+            params.each_member(|key, value| match key {
+                b"arguments" => arguments = Some(value),
+                b"inputResponses" => input_responses = Some(value),
+                b"requestState" => request_state = Some(value),
+                key if key == member.as_bytes() => name = Some(value),
+                _ => {}
+            });
         }
         let name = name
             .and_then(Value::as_str)

@@ -7,7 +7,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use callgate_core::contract::digest::ShownDigest;
 use callgate_core::port::Transport;
+use callgate_core::receipt::RECEIPT_KEY;
 use callgate_core::snapshot::Snapshot;
 use callgate_protocol::Revision;
 use callgate_protocol::json::push_string;
@@ -36,6 +38,8 @@ pub(crate) struct Identity {
     pub(crate) rendered: String,
     /// The `_meta` object of a result that has nothing else to say.
     pub(crate) meta: String,
+    /// The `_meta` member of a result with a receipt, up to the receipt.
+    pub(crate) meta_to_receipt: String,
 }
 
 impl Identity {
@@ -50,7 +54,8 @@ impl Identity {
         push_string(&mut rendered, version);
         rendered.push('}');
         let meta = format!("{{\"{SERVER_INFO}\":{rendered}}}");
-        Self { name, rendered, meta }
+        let meta_to_receipt = format!(",\"_meta\":{{\"{SERVER_INFO}\":{rendered},\"{RECEIPT_KEY}\":");
+        Self { name, rendered, meta, meta_to_receipt }
     }
 }
 
@@ -106,6 +111,8 @@ pub(crate) struct Published {
     pub(crate) prompts: Vec<Arc<Prompt>>,
     pub(crate) resources: Arc<Resources>,
     pub(crate) identity: Arc<Identity>,
+    /// The policy revision of the gate with its text, which each receipt shows.
+    pub(crate) policy: ShownDigest,
     pub(crate) instructions: Option<String>,
     pub(crate) offered: Offered,
     /// The `ServerCapabilities` object.
@@ -158,6 +165,7 @@ impl Published {
             prompt_list: List::new(ListKind::Prompts, prompt_entries.collect(), size),
             discover: [Bytes::new(), Bytes::new()],
             capabilities: offered.render(),
+            policy: ShownDigest::new(gate.policy_revision),
             gate,
             prompts,
             resources,

@@ -33,13 +33,12 @@ pub(super) fn check_version(mirrors: &Mirrors<'_>, meta: &RequestMeta<'_>) -> Re
 }
 
 /// Checks the method and, for methods that have one, the name.
-pub(super) fn check_method_and_name(
-    mirrors: &Mirrors<'_>,
-    request: &Request,
-    method: &str,
-) -> Result<(), Mismatch> {
-    compare(METHOD, mirrors.method, method, Form::Literal)?;
-    let Some(member) = Method::of_name(method).and_then(Method::name_member) else { return Ok(()) };
+pub(super) fn check_method_and_name(mirrors: &Mirrors<'_>, request: &Request) -> Result<(), Mismatch> {
+    match request.known_method() {
+        Some(method) => compare(METHOD, mirrors.method, method.as_str(), Form::Literal)?,
+        None => compare(METHOD, mirrors.method, &request.method(), Form::Literal)?,
+    }
+    let Some(member) = request.known_method().and_then(Method::name_member) else { return Ok(()) };
     // A request without its name is refused by the method itself, as malformed.
     let Some(name) = request.params().and_then(|params| params.get(member)?.as_str()) else { return Ok(()) };
     compare(NAME, mirrors.name, &name, Form::Encoded)

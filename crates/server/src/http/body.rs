@@ -66,13 +66,12 @@ impl Body {
         Self { kind: Kind::Stream(streaming), guard: None }
     }
 
-    /// The same body, which counts as a request in flight for as long as it lives.
-    pub(super) fn guarded(mut self, guard: Option<InFlight>) -> Self {
+    /// Counts the body as a request in flight for as long as it lives.
+    pub(super) fn guard(&mut self, guard: Option<InFlight>) {
         self.guard = guard;
         if let (Kind::Stream(streaming), Some(guard)) = (&self.kind, &mut self.guard) {
             guard.watch(&streaming.cell);
         }
-        self
     }
 }
 

@@ -8,7 +8,7 @@
 use std::fmt;
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 
 use callgate_core::port::{Credentials, Transport};
@@ -31,7 +31,16 @@ use crate::respond;
 /// What the response future and the exchange both need to know of one request.
 pub(super) struct Ticket {
     pub(super) outbox: Outbox,
-    id: OnceLock<Id>,
+    left: Mutex<Left>,
+}
+
+/// What an exchange leaves for whoever makes the response.
+#[derive(Default)]
+struct Left {
+    /// The id of the request, once it is known.
+    id: Option<Id>,
+    /// The header map of the request, emptied. The response has fewer fields, so its map need not grow.
+    head: HeaderMap,
 }
 
 impl Ticket {
@@ -42,7 +51,21 @@ impl Ticket {
     }
 
     fn failed(&self, status: StatusCode, message: &str) -> Reply {
-        Reply::error(status, ErrorCode::InternalError, message, self.id.get())
+        Reply::error(status, ErrorCode::InternalError, message, self.left().id.as_ref())
+    }
+
+    /// An empty header map for the response.
+    pub(super) fn take_head(&self) -> HeaderMap {
+        std::mem::take(&mut self.left().head)
+    }
+
+    fn leave_head(&self, mut headers: HeaderMap) {
+        headers.clear();
+        self.left().head = headers;
+    }
+
+    fn left(&self) -> MutexGuard<'_, Left> {
+        self.left.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -59,10 +82,10 @@ pub(super) enum Reply {
     },
     /// A notification was taken.
     Accepted,
-    /// A subscription is open.
-    Listening(Subscription),
+    /// A subscription is open. Boxed, because every other reply is small.
+    Listening(Box<Subscription>),
     /// The compatibility profile has answered.
-    Whole(Response<Body>),
+    Whole(Box<Response<Body>>),
 }
 
 impl Reply {
@@ -108,12 +131,13 @@ impl Line {
             // Nobody else has a ticket whose request is over.
             if let Some(ticket) = Arc::get_mut(&mut line.ticket) {
                 ticket.outbox.clear();
-                ticket.id.take();
+                *ticket.left.get_mut().unwrap_or_else(PoisonError::into_inner) = Left::default();
                 line.exchange.set(exchange(Arc::clone(&line.ticket)));
                 return line;
             }
         }
-        let ticket = Arc::new(Ticket { outbox: Outbox::new(limits, Framing::Events), id: OnceLock::new() });
+        let ticket =
+            Arc::new(Ticket { outbox: Outbox::new(limits, Framing::Events), left: Mutex::default() });
         Self { exchange: ReusableBoxFuture::new(exchange(Arc::clone(&ticket))), ticket }
     }
 
@@ -154,7 +178,7 @@ pub(super) async fn post(posting: Posting) -> Reply {
         && is_batch(&bytes)
     {
         let sessions = Arc::clone(sessions);
-        return Reply::Whole(sessions.post(Posted::Batch(bytes), headers, transport).await);
+        return Reply::Whole(Box::new(sessions.post(Posted::Batch(bytes), headers, transport).await));
     }
     let caller = Credentials::new(transport, mirrors.authorization());
     let message = match decode(bytes, &shared.limits.message) {
@@ -169,16 +193,16 @@ pub(super) async fn post(posting: Posting) -> Reply {
     let era = match &message {
         Message::Request(request) => match classify(request.params(), expectation(&mirrors)) {
             Ok(Era::Modern(meta)) => {
-                if ticket.id.set(request.id().clone()).is_err() {
-                    // One ticket is made for one request, so there is nothing to overwrite.
-                    tracing::error!("a request was decoded twice");
-                }
+                ticket.left().id = Some(request.id().clone());
                 let from = Sender { mirrors: &mirrors, headers: &headers, transport, accepts };
                 return match modern(&shared, request, &meta, from, &ticket).await {
                     refused @ Reply::Refused { .. } => {
                         for_callers(&shared, caller, Some(request.id()), refused).await
                     }
-                    reply => reply,
+                    reply => {
+                        ticket.leave_head(headers);
+                        reply
+                    }
                 };
             }
             Ok(Era::Legacy) => PostedEra::Legacy,
@@ -197,7 +221,8 @@ pub(super) async fn post(posting: Posting) -> Reply {
         (PostedEra::Refused(reply), _) => reply,
         (PostedEra::Legacy, Some(sessions)) => {
             let sessions = Arc::clone(sessions);
-            return Reply::Whole(sessions.post(Posted::Message(message), headers, transport).await);
+            let response = sessions.post(Posted::Message(message), headers, transport).await;
+            return Reply::Whole(Box::new(response));
         }
         (PostedEra::Legacy, None) => refuse_legacy(&message),
     };
@@ -254,20 +279,19 @@ async fn modern(
     if let Err(error) = meta.revision() {
         return refuse_meta(&error, id);
     }
-    let method = request.method();
-    if let Err(error) = check_method_and_name(sender.mirrors, request, &method) {
+    if let Err(error) = check_method_and_name(sender.mirrors, request) {
         return mismatch(error);
     }
     let parameters = Parameters(sender.headers);
     let credentials = Credentials::new(sender.transport, sender.mirrors.authorization());
     let from = From { credentials, headers: Some(&parameters) };
-    if method == Method::SubscriptionsListen.as_str() {
+    if request.known_method() == Some(Method::SubscriptionsListen) {
         if !sender.accepts.events {
             let message = "Invalid request: a subscription needs `Accept: text/event-stream`";
             return Reply::error(StatusCode::NOT_ACCEPTABLE, ErrorCode::InvalidRequest, message, id);
         }
         return match shared.endpoint.listen(request, meta, from).await {
-            Ok(subscription) => Reply::Listening(subscription),
+            Ok(subscription) => Reply::Listening(Box::new(subscription)),
             Err(answered) => Reply::Answered(answered),
         };
     }

@@ -31,6 +31,20 @@ pub(super) enum Shut {
     ForeignOrigin,
 }
 
+/// The address that a connection came in on.
+#[derive(Clone, Debug)]
+pub(super) struct Local {
+    address: SocketAddr,
+    /// How a client names it in `Host`.
+    authority: String,
+}
+
+impl Local {
+    pub(super) fn new(address: SocketAddr) -> Self {
+        Self { address, authority: address.to_string() }
+    }
+}
+
 impl Doors {
     pub(super) fn new(hosts: &[String], origins: &[String]) -> Self {
         let lower = |names: &[String]| names.iter().map(|name| name.to_ascii_lowercase()).collect();
@@ -43,12 +57,15 @@ impl Doors {
         &self,
         front: &Front<'_>,
         target: Option<&str>,
-        local: Option<SocketAddr>,
+        local: Option<&Local>,
     ) -> Result<(), Shut> {
         let header = match front.host {
             Field::Absent => None,
-            // Nearly all callers of a local server say this, and need no parser.
-            Field::One(value) if is_plain_loopback(value.as_bytes()) => Some(LOOPBACK),
+            // Nearly all callers name the very address that they have connected to, and need no parser.
+            Field::One(value) if local.is_some_and(|local| value == local.authority.as_str()) => {
+                Some(ALLOWED)
+            }
+            Field::One(value) if is_plain_loopback(value.as_bytes()) => Some(ALLOWED),
             Field::One(value) => Some(value.to_str().map_err(|_| Shut::BadHost)?),
             Field::Several => return Err(Shut::BadHost),
         };
@@ -56,7 +73,7 @@ impl Doors {
             return Err(Shut::BadHost);
         }
         for authority in [header, target].into_iter().flatten() {
-            if authority == LOOPBACK {
+            if authority == ALLOWED {
                 continue;
             }
             let host = Authority::parse(authority).ok_or(Shut::BadHost)?;
@@ -81,7 +98,7 @@ impl Doors {
         self.origins.iter().any(|listed| listed.as_bytes().eq_ignore_ascii_case(origin.as_bytes()))
     }
 
-    fn is_allowed_origin(&self, origin: &HeaderValue, local: Option<SocketAddr>) -> bool {
+    fn is_allowed_origin(&self, origin: &HeaderValue, local: Option<&Local>) -> bool {
         if self.is_listed(origin) {
             return true;
         }
@@ -92,7 +109,7 @@ impl Doors {
         known && Authority::parse(rest).is_some_and(|authority| self.is_ours(authority, local))
     }
 
-    fn is_ours(&self, authority: Authority<'_>, local: Option<SocketAddr>) -> bool {
+    fn is_ours(&self, authority: Authority<'_>, local: Option<&Local>) -> bool {
         if authority.name.eq_ignore_ascii_case("localhost") {
             return true;
         }
@@ -101,6 +118,7 @@ impl Doors {
                 return true;
             }
             if local.is_some_and(|local| {
+                let local = local.address;
                 local.ip() == address && authority.port.is_none_or(|port| port == local.port())
             }) {
                 return true;
@@ -162,6 +180,9 @@ impl<'a> Authority<'a> {
 }
 
 const LOOPBACK: &str = "127.0.0.1";
+
+/// What stands for a host that is known to be ours without being parsed.
+const ALLOWED: &str = LOOPBACK;
 
 /// True for the two common names of this machine, with or without a port.
 fn is_plain_loopback(host: &[u8]) -> bool {

@@ -10,7 +10,7 @@ use callgate_protocol::error::push_error;
 use callgate_protocol::{ErrorCode, Id};
 use futures_util::Stream;
 use http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderName, RETRY_AFTER, WWW_AUTHENTICATE};
-use http::{HeaderValue, Response, StatusCode};
+use http::{HeaderMap, HeaderValue, Response, StatusCode};
 
 use super::body::Body;
 use crate::endpoint::{Answered, Published};
@@ -27,21 +27,22 @@ pub(crate) fn json_response(status: StatusCode, text: String) -> Response<Body> 
     response
 }
 
-/// The response of a method; its end may be shared with other answers, and is not copied. A caller whose
-/// credential was refused is told what `protection` asks for.
+/// The response of a method; its end may be shared with other answers, and is not copied. `head` is an empty
+/// header map. A caller whose credential was refused is told what `protection` asks for.
 pub(crate) fn answered_response(
     status: StatusCode,
     answered: Answered,
+    mut head: HeaderMap,
     protection: impl FnOnce() -> Arc<Published>,
 ) -> Response<Body> {
     let Answered { text, rest, challenge, .. } = answered;
+    head.insert(CONTENT_TYPE, JSON);
+    if let Some(challenge) = challenge {
+        head.insert(WWW_AUTHENTICATE, challenge.header(protection().protection.as_ref()));
+    }
     let mut response = Response::new(Body::whole(text, rest));
     *response.status_mut() = status;
-    response.headers_mut().insert(CONTENT_TYPE, JSON);
-    if let Some(challenge) = challenge {
-        let header = challenge.header(protection().protection.as_ref());
-        response.headers_mut().insert(WWW_AUTHENTICATE, header);
-    }
+    *response.headers_mut() = head;
     response
 }
 

@@ -122,7 +122,7 @@ impl<B: http_body::Body> ResponseFuture<B> {
         answer: impl Future<Output = Response<Body>> + Send + 'static,
         guard: Option<InFlight>,
     ) -> Self {
-        let answer = async move { Reply::Whole(answer.await) };
+        let answer = async move { Reply::Whole(Box::new(answer.await)) };
         let line = Line::open(None, shared.outbox_limits(), |_ticket| answer);
         let accepts = Accepts { json: true, events: true };
         let running = Running { shared: Arc::clone(shared), line, accepts, expired: None };
@@ -210,7 +210,8 @@ where
             if let Some(page) = this.page.take() {
                 allow(&mut response, page);
             }
-            return Poll::Ready(Ok(response.map(|body| body.guarded(guard))));
+            response.body_mut().guard(guard);
+            return Poll::Ready(Ok(response));
         }
     }
 }
@@ -293,15 +294,16 @@ impl Running {
                     push_event(&mut event, &text);
                     return events_response(Body::json(event));
                 }
-                answered_response(status, answered, || self.shared.endpoint.published())
+                let head = self.line.ticket.take_head();
+                answered_response(status, answered, head, || self.shared.endpoint.published())
             }
             Reply::Refused { status, text } => json_response(status, text),
             Reply::Accepted => accepted(),
             Reply::Listening(subscription) => {
                 let interval = self.shared.limits.keep_alive_interval;
-                events_response(Body::stream(Source::Listen(subscription), interval))
+                events_response(Body::stream(Source::Listen(*subscription), interval))
             }
-            Reply::Whole(response) => response,
+            Reply::Whole(response) => *response,
         }
     }
 

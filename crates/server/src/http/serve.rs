@@ -25,6 +25,7 @@ use tokio_util::task::TaskTracker;
 
 use super::activity::{Activity, Order, Watch};
 use super::limits::HttpLimits;
+use super::origin::Local;
 use super::response::ResponseFuture;
 use super::{HttpService, Link};
 
@@ -97,7 +98,7 @@ impl HttpServer {
             };
             let activity = Arc::new(Activity::new());
             watched.push(Watch::new(Arc::clone(&activity)));
-            let local = stream.local_addr().ok();
+            let local = stream.local_addr().ok().map(Local::new);
             let connection = Connection { service: service.clone(), activity, local, remote };
             let builder = Arc::clone(&builder);
             connections.spawn(async move {
@@ -189,7 +190,7 @@ async fn drive(builder: &auto::Builder<TokioExecutor>, stream: TcpStream, connec
 struct Connection {
     service: HttpService,
     activity: Arc<Activity>,
-    local: Option<SocketAddr>,
+    local: Option<Local>,
     remote: SocketAddr,
 }
 
@@ -202,7 +203,8 @@ impl hyper::service::Service<Request<Incoming>> for Connection {
         if request.version() == http::Version::HTTP_2 {
             self.activity.is_multiplexed();
         }
-        let link = Link { local: self.local, remote: Some(self.remote), activity: Some(&self.activity) };
+        let link =
+            Link { local: self.local.as_ref(), remote: Some(self.remote), activity: Some(&self.activity) };
         self.service.respond(request, link)
     }
 }
