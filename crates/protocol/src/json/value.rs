@@ -162,12 +162,6 @@ impl Document {
         self.nodes.is_empty()
     }
 
-    /// The name of a member that was written with escapes, by the position of its value.
-    #[cold]
-    fn name_before(&self, position: u32) -> Cow<'_, str> {
-        self.at(position.saturating_sub(1)).as_str().unwrap_or_default()
-    }
-
     #[inline]
     fn node(&self, at: u32) -> Node {
         *self.node_ref(at)
@@ -378,25 +372,25 @@ impl<'d> Value<'d> {
     pub fn each_member(self, mut visit: impl FnMut(&[u8], Value<'d>)) {
         for entry in self.entries() {
             let decoded;
-            let name = match entry.name {
+            let name = match entry.name.plain_bytes() {
                 Some(name) => name,
                 None => {
-                    decoded = self.document.name_before(entry.position);
+                    decoded = entry.name.value().decoded();
                     decoded.as_bytes()
                 }
             };
-            visit(name, self.document.at(entry.position));
+            visit(name, entry.value.value());
         }
     }
 
     /// The member of that name, in time linear in the number of members.
     #[must_use]
     pub fn get(self, name: &str) -> Option<Value<'d>> {
-        let found = self.entries().find(|entry| match entry.name {
+        let found = self.entries().find(|entry| match entry.name.plain_bytes() {
             Some(key) => key == name.as_bytes(),
-            None => *self.document.name_before(entry.position) == *name,
+            None => *entry.name.value().decoded() == *name,
         })?;
-        Some(self.document.at(found.position))
+        Some(found.value.value())
     }
 
     /// True when this is a string equal to `text`; does not allocate when there is no escape.
@@ -418,6 +412,12 @@ impl<'d> Value<'d> {
     #[inline]
     fn node(self) -> Node {
         self.document.node(self.at)
+    }
+
+    /// A string that was written with escapes.
+    #[cold]
+    fn decoded(self) -> Cow<'d, str> {
+        self.as_str().unwrap_or_default()
     }
 
     /// The bytes between the quotes of a string; escapes are not resolved.

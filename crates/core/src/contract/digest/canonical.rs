@@ -129,21 +129,21 @@ fn is_canonical(object: Value<'_>) -> bool {
     let mut before: Option<&[u8]> = None;
     for entry in object.entries() {
         // The order of bytes is that of UTF-16 code units only for some names, ASCII among them.
-        let Some(name) = entry.name.filter(|name| name.is_ascii()) else { return false };
+        let Some(name) = entry.name.plain_bytes().filter(|name| name.is_ascii()) else { return false };
         if before.is_some_and(|before| before >= name) {
             return false;
         }
         before = Some(name);
-        let has_one_spelling = match entry.kind {
+        let has_one_spelling = match entry.value.kind() {
             Kind::Null | Kind::Boolean => true,
-            Kind::String => object.document().at(entry.position).plain_bytes().is_some(),
+            Kind::String => entry.value.is_plain(),
             Kind::Number | Kind::Array | Kind::Object => false,
         };
         if !has_one_spelling {
             return false;
         }
         // The quotes of the name, and the colon.
-        length += name.len() + 3 + entry.raw_len;
+        length += name.len() + 3 + entry.value.raw_len();
     }
     length == object.raw_len()
 }

@@ -65,5 +65,5 @@ impl Caller {
 /// The response to a request that was refused before its session had a part in it.
 pub(super) fn refuse(endpoint: &Endpoint, answered: Answered) -> Response<Body> {
     let status = StatusCode::from_u16(answered.status).unwrap_or(StatusCode::BAD_REQUEST);
-    answered_response(status, answered, || endpoint.published())
+    answered_response(status, answered, HeaderMap::new(), || endpoint.published())
 }
