@@ -11,6 +11,9 @@ mod paging;
 mod rows;
 pub mod sql;
 
+#[cfg(feature = "cedar")]
+pub mod cedar;
+
 #[cfg(feature = "postgres")]
 pub mod postgres;
 #[cfg(feature = "sqlite")]

@@ -17,7 +17,7 @@ use callgate_core::port::{
 };
 use callgate_core::principal::Principal;
 use callgate_core::seal::KeyRing;
-use callgate_core::snapshot::{Snapshot, Tool as GateTool};
+use callgate_core::snapshot::{Catalogue, Snapshot, Tool as GateTool};
 
 use crate::endpoint::{Endpoint, Identity, Parts, Published, RemoteCallers};
 use crate::limits::Limits;
@@ -44,7 +44,9 @@ pub struct BuildFault {
 }
 
 impl BuildFault {
-    fn new(place: impl Into<String>, message: impl Into<String>) -> Self {
+    /// A fault of a part.
+    #[must_use]
+    pub fn new(place: impl Into<String>, message: impl Into<String>) -> Self {
         Self { place: place.into(), message: message.into() }
     }
 }
@@ -89,8 +91,7 @@ pub struct ServerBuilder {
     authenticate: Arc<dyn Authenticate>,
     remote: RemoteCallers,
     protection: Option<ProtectedResource>,
-    policy: Arc<dyn Policy>,
-    policy_revision: Digest,
+    policy: PolicySource,
     approvals: Arc<dyn Approvals>,
     ledger: Arc<dyn Ledger>,
     audit: Arc<dyn Audit>,
@@ -100,6 +101,27 @@ pub struct ServerBuilder {
     limits: Limits,
     list_ttl: Duration,
     logging: bool,
+}
+
+/// Where the policy of each snapshot comes from.
+#[derive(Clone)]
+pub(crate) enum PolicySource {
+    /// It knows nothing of the catalogue.
+    Given(Arc<dyn Policy>, Digest),
+    /// It is made for the catalogue, and made anew when that changes.
+    Made(Arc<MakePolicy>),
+}
+
+type MakePolicy = dyn Fn(&Catalogue) -> Result<(Arc<dyn Policy>, Digest), Vec<BuildFault>> + Send + Sync;
+
+impl PolicySource {
+    /// The policy for a catalogue and the digest of its rules.
+    pub(crate) fn policy(&self, catalogue: &Catalogue) -> Result<(Arc<dyn Policy>, Digest), Vec<BuildFault>> {
+        match self {
+            Self::Given(policy, revision) => Ok((Arc::clone(policy), *revision)),
+            Self::Made(make) => make(catalogue),
+        }
+    }
 }
 
 /// A tool as it was given.
@@ -120,8 +142,10 @@ impl ServerBuilder {
             authenticate: Arc::new(LocalIdentity::new(Principal::new("local"))),
             remote: RemoteCallers::Refused,
             protection: None,
-            policy: Arc::new(LocalPolicy::new()),
-            policy_revision: Digest::of_bytes(b"callgate/policy/local/1"),
+            policy: PolicySource::Given(
+                Arc::new(LocalPolicy::new()),
+                Digest::of_bytes(b"callgate/policy/local/1"),
+            ),
             approvals: Arc::new(NoApprovals),
             ledger: Arc::new(NoLedger),
             audit: Arc::new(LogAudit),
@@ -199,8 +223,17 @@ impl ServerBuilder {
 
     /// Decides what is visible and what may be called. `revision` is the digest of its rules.
     pub fn policy(mut self, policy: impl Policy + 'static, revision: Digest) -> Self {
-        self.policy = Arc::new(policy);
-        self.policy_revision = revision;
+        self.policy = PolicySource::Given(Arc::new(policy), revision);
+        self
+    }
+
+    /// Makes the policy for each catalogue that is put in force, with the digest of its rules. A catalogue
+    /// for which it gives faults is not put in force.
+    pub fn policy_for_catalogue(
+        mut self,
+        make: impl Fn(&Catalogue) -> Result<(Arc<dyn Policy>, Digest), Vec<BuildFault>> + Send + Sync + 'static,
+    ) -> Self {
+        self.policy = PolicySource::Made(Arc::new(make));
         self
     }
 
@@ -291,15 +324,24 @@ impl ServerBuilder {
                 .ok()
                 .map(Arc::new),
         };
-        let (Some(catalogue), Some(keys), true) = (catalogue, keys, faults.is_empty()) else {
+        // A policy is judged only with tools that have no fault, so that it is not blamed for theirs.
+        let policy = match (&catalogue, faults.is_empty()) {
+            (Some(catalogue), true) => {
+                self.policy.policy(catalogue).map_err(|found| faults.extend(found)).ok()
+            }
+            _ => None,
+        };
+        let (Some(catalogue), Some(keys), Some((policy, revision)), true) =
+            (catalogue, keys, policy, faults.is_empty())
+        else {
             return Err(BuildError { faults });
         };
         let limits = Arc::new(self.limits);
         let gate = Snapshot::new(
             Arc::new(catalogue),
             self.authenticate,
-            self.policy,
-            self.policy_revision,
+            policy,
+            revision,
             self.approvals,
             keys,
             Arc::new(limits.gate.clone()),
@@ -307,6 +349,7 @@ impl ServerBuilder {
         let (name, version, title) = self.identity;
         Ok(Parts {
             gate,
+            policy: self.policy,
             prompts: self.prompts.into_iter().map(Arc::new).collect(),
             resources: Arc::new(resources),
             identity: Arc::new(Identity::new(name, &version, title.as_deref())),

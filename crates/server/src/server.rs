@@ -236,6 +236,10 @@ fn with_tools(running: &Published, tools: Vec<Arc<GateTool>>) -> Result<Parts, B
     let mut parts = running.parts();
     match catalogue(tools, &running.gate.limits, &mut faults) {
         Some(catalogue) if faults.is_empty() => {
+            let (policy, revision) =
+                parts.policy.policy(&catalogue).map_err(|faults| BuildError { faults })?;
+            parts.gate.policy = policy;
+            parts.gate.policy_revision = revision;
             parts.gate.catalogue = Arc::new(catalogue);
             Ok(parts)
         }

@@ -16,6 +16,7 @@ use callgate_protocol::json::push_string;
 use callgate_protocol::meta::SERVER_INFO;
 
 use super::list::{CacheScope, Entry, Frame, List, ListKind, push_cache};
+use crate::builder::PolicySource;
 use crate::limits::Limits;
 use crate::prompt::Prompt;
 use crate::protection::{ProtectedResource, Protection};
@@ -93,6 +94,7 @@ impl Offered {
 #[derive(Clone)]
 pub(crate) struct Parts {
     pub(crate) gate: Snapshot,
+    pub(crate) policy: PolicySource,
     pub(crate) prompts: Vec<Arc<Prompt>>,
     pub(crate) resources: Arc<Resources>,
     pub(crate) identity: Arc<Identity>,
@@ -121,6 +123,7 @@ pub(crate) struct Published {
     /// How the server is protected, where tokens give access to it.
     pub(crate) protection: Option<Protection>,
     pub(crate) limits: Arc<Limits>,
+    policy: PolicySource,
     pub(super) list_ttl: Duration,
     pub(super) tools: List,
     pub(super) resource_list: List,
@@ -133,6 +136,7 @@ impl Published {
     pub(crate) fn new(parts: Parts) -> Self {
         let Parts {
             gate,
+            policy,
             mut prompts,
             resources,
             identity,
@@ -167,6 +171,7 @@ impl Published {
             capabilities: offered.render(),
             policy: ShownDigest::new(gate.policy_revision),
             gate,
+            policy,
             prompts,
             resources,
             identity,
@@ -200,6 +205,7 @@ impl Published {
     pub(crate) fn parts(&self) -> Parts {
         Parts {
             gate: self.gate.clone(),
+            policy: self.policy.clone(),
             prompts: self.prompts.clone(),
             resources: Arc::clone(&self.resources),
             identity: Arc::clone(&self.identity),
