@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use callgate_core::port::{SystemClock, SystemEntropy};
 use callgate_core::seal::KeyRing;
+use callgate_core::snapshot::Catalogue;
 
 use crate::config::{Limits, Report};
 use crate::cursor::Seals;
@@ -22,5 +23,13 @@ pub fn check(path: impl AsRef<Path>) -> Report {
         clock: Arc::new(SystemClock),
         entropy: Arc::new(SystemEntropy::default()),
     };
-    load(path.as_ref(), &Limits::default(), &Arc::new(seals)).report
+    let clock = Arc::clone(&seals.clock);
+    let loaded = load(path.as_ref(), &Limits::default(), &Arc::new(seals));
+    // Policies are judged only with tools that have no error, so that they are not blamed for theirs.
+    let Some(policies) = loaded.policies.filter(|_| !loaded.report.has_errors()) else {
+        return loaded.report;
+    };
+    let Ok(catalogue) = Catalogue::new(loaded.tools) else { return loaded.report };
+    let (_, found) = policies.judge(&catalogue, &clock);
+    Report::new(loaded.report.findings().iter().cloned().chain(found).collect())
 }

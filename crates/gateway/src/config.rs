@@ -15,6 +15,7 @@ mod keywords;
 mod limits;
 mod located;
 mod mask;
+mod policy;
 mod reader;
 mod secret;
 mod server;
@@ -27,6 +28,7 @@ pub use finding::{Finding, Place, Report, Severity, SourceFile};
 pub use json::Places;
 pub use limits::Limits;
 pub use located::Located;
+pub use policy::PolicyTable;
 pub use server::{AuthTable, HttpTable, LimitsTable, LocalPrincipal, ServerTable};
 pub use shape::{ObjectSchema, Property, Shape};
 pub use source::{ConnectionUrl, Kind, PostgresSource, Source, SqliteSource};
@@ -51,6 +53,8 @@ pub struct Config {
     pub http: Option<HttpTable>,
     /// Who calls.
     pub auth: Option<AuthTable>,
+    /// Who may do what. Without it local callers may read, and everything else waits for an approval.
+    pub policy: Option<PolicyTable>,
     /// Bounds for every tool that does not set its own.
     pub limits: Option<LimitsTable>,
     /// The stores that tools read from, by name.
@@ -94,6 +98,7 @@ impl Config {
         let server = root.table("server", "[server]").map(ServerTable::read);
         let http = root.table("http", "[http]").map(HttpTable::read);
         let auth = root.table("auth", "[auth]").map(AuthTable::read);
+        let policy = root.table("policy", "[policy]").map(PolicyTable::read);
         let limit_table = root.table("limits", "[limits]").map(LimitsTable::read);
         let mut sources = root.named_tables("source");
         let mut tools = root.named_tables("tool");
@@ -104,6 +109,7 @@ impl Config {
             server,
             http,
             auth,
+            policy,
             limits: limit_table,
             source: sources
                 .into_iter()

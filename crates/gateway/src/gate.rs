@@ -210,7 +210,7 @@ impl Recipe {
 
     /// The builder of a snapshot.
     pub(crate) fn builder(&self, loaded: Loaded) -> ServerBuilder {
-        let Loaded { config, tools, gate_limits, .. } = loaded;
+        let Loaded { config, tools, policies, gate_limits, .. } = loaded;
         let text = |value: Option<&Located<String>>| value.map(|text| text.trim().to_owned());
         let server = config.server.as_ref();
         // A file without a name has an error and never gets here.
@@ -236,6 +236,9 @@ impl Recipe {
                 caller = caller.with_tenant(tenant.as_str());
             }
             builder = builder.local_principal(caller);
+        }
+        if let Some(policies) = policies {
+            builder = policies.into_builder(builder, Arc::clone(&self.seals.clock));
         }
         for tool in tools {
             builder = builder.raw_tool(tool);

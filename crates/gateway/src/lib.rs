@@ -13,6 +13,7 @@ mod cursor;
 mod files;
 mod gate;
 mod load;
+mod policy;
 mod reload;
 mod sql_tool;
 

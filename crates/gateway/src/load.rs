@@ -14,11 +14,13 @@ use crate::build::{Built, build, gate_limits};
 use crate::config::{Config, Finding, Limits, Report, parse, read_text};
 use crate::cursor::Seals;
 use crate::files::FileState;
+use crate::policy::{self, Policies};
 
 /// What a file gave.
 pub(crate) struct Loaded {
     pub(crate) config: Config,
     pub(crate) tools: Vec<Arc<GateTool>>,
+    pub(crate) policies: Option<Policies>,
     pub(crate) gate_limits: GateLimits,
     pub(crate) report: Report,
     /// The files whose change changes the result, as they were when they were read, the configuration
@@ -46,6 +48,8 @@ pub(crate) fn load(path: &Path, limits: &Limits, seals: &Arc<Seals>) -> Loaded {
         Built { findings: vec![Finding::error("not_loaded", why, remedy)], ..Built::default() }
     });
     findings.extend(built.findings);
+    let read = policy::read(&config, directory, limits);
+    findings.extend(read.findings);
     if findings.len() > limits.findings {
         let left = findings.len() - limits.findings;
         findings.truncate(limits.findings);
@@ -56,8 +60,9 @@ pub(crate) fn load(path: &Path, limits: &Limits, seals: &Arc<Seals>) -> Loaded {
         ));
     }
     let gate_limits = gate_limits(&config);
-    let files = std::iter::once(state).chain(built.files).collect();
-    Loaded { config, tools: built.tools, gate_limits, report: Report::new(findings), files }
+    let files = std::iter::once(state).chain(built.files).chain(read.files).collect();
+    let report = Report::new(findings);
+    Loaded { config, tools: built.tools, policies: read.policies, gate_limits, report, files }
 }
 
 fn on_own_thread(

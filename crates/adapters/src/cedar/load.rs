@@ -97,13 +97,13 @@ impl Loading<'_> {
         let result = Validator::new(schema.clone()).validate(&set, ValidationMode::Strict);
         let mut found = Vec::new();
         for error in result.validation_errors() {
-            let Some(rule) = self.rule(&error.policy_id().to_string()) else { continue };
+            let Some(rule) = self.rule(error.policy_id().as_ref()) else { continue };
             let (code, remedy) = self.remedy(rule, error);
             let span = self.place(rule, span(error, &self.texts[rule.text].text));
             found.push(PolicyFault::error(code, brief(error, rule), brief(&remedy, rule), rule.text, span));
         }
         for warning in result.validation_warnings() {
-            let Some(rule) = self.rule(&warning.policy_id().to_string()) else { continue };
+            let Some(rule) = self.rule(warning.policy_id().as_ref()) else { continue };
             let span = self.place(rule, span(warning, &self.texts[rule.text].text));
             found.push(unusual(warning, rule, span));
         }

@@ -14,6 +14,8 @@
 /// | `sources` | 64 | each has a connection pool |
 /// | `columns` | 500 | PostgreSQL allows 1,664 and SQLite 2,000 |
 /// | `parameters` | 200 | each is a property that a model must fill in |
+/// | `policy_files` | 100 | several policies fit into one file |
+/// | `policy_file_bytes` | 256 KiB | a file that people review is far smaller |
 /// | `findings` | 200 | nobody reads more at once |
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -24,6 +26,10 @@ pub struct Limits {
     pub schema_file_bytes: usize,
     /// Bytes of one SQL statement.
     pub sql_bytes: usize,
+    /// Files of policies that one pattern may match.
+    pub policy_files: usize,
+    /// Bytes of one file of policies.
+    pub policy_file_bytes: usize,
     /// Tools in one file.
     pub tools: usize,
     /// Sources in one file.
@@ -42,6 +48,8 @@ impl Default for Limits {
             file_bytes: 1024 * 1024,
             schema_file_bytes: 256 * 1024,
             sql_bytes: 64 * 1024,
+            policy_files: 100,
+            policy_file_bytes: 256 << 10,
             tools: 1000,
             sources: 64,
             columns: 500,

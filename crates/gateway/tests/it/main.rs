@@ -8,5 +8,6 @@ mod load_errors;
 mod masking;
 mod native;
 mod pages;
+mod policies;
 mod reload;
 mod served;

@@ -83,6 +83,14 @@ impl Files {
     }
 }
 
+/// An answer over HTTP.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Got {
+    pub(crate) status: u16,
+    pub(crate) headers: Vec<String>,
+    pub(crate) body: Value,
+}
+
 /// A served gate.
 pub(crate) struct Served {
     url: String,
@@ -126,6 +134,51 @@ impl Served {
             request = request.header("mcp-name", name);
         }
         request.body(body).send().await.unwrap()
+    }
+
+    /// What a caller with a token gets, in full but for what differs from one answer to the next.
+    pub(crate) async fn send_as(
+        &self,
+        token: Option<&str>,
+        method: &str,
+        name: Option<&str>,
+        mut params: Value,
+    ) -> Got {
+        params["_meta"] = serde_json::json!({
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientCapabilities": {},
+        });
+        let body = serde_json::json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
+        let mut request = self
+            .client
+            .post(&self.url)
+            .header("accept", "application/json, text/event-stream")
+            .header("mcp-protocol-version", "2026-07-28")
+            .header("mcp-method", method)
+            .json(&body);
+        if let Some(name) = name {
+            request = request.header("mcp-name", name);
+        }
+        if let Some(token) = token {
+            request = request.bearer_auth(token);
+        }
+        let answer = request.send().await.unwrap();
+        let headers = answer.headers().iter().filter(|(name, _)| *name != "date");
+        let headers = headers.map(|(name, value)| format!("{name}: {value:?}")).collect();
+        let status = answer.status().as_u16();
+        let text = answer.text().await.unwrap();
+        Got { status, headers, body: serde_json::from_str(&text).unwrap_or_default() }
+    }
+
+    /// The answer to a call of a caller with a token.
+    pub(crate) async fn call_as(&self, token: &str, tool: &str, arguments: Value) -> Got {
+        let params = serde_json::json!({"name": tool, "arguments": arguments});
+        self.send_as(Some(token), "tools/call", Some(tool), params).await
+    }
+
+    /// The list as a caller with a token gets it.
+    pub(crate) async fn list_as(&self, token: &str) -> Value {
+        self.send_as(Some(token), "tools/list", None, serde_json::json!({})).await.body
     }
 
     /// The whole answer to a call, as text.

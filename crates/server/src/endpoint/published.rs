@@ -223,8 +223,12 @@ impl Published {
         if self.gate.policy.is_same_for_all() { CacheScope::Public } else { CacheScope::Private }
     }
 
-    /// How long a list may be taken for fresh by a client that does not listen for changes.
+    /// How long a list may be taken for fresh by a client that does not listen for changes. Where a rule
+    /// about lists looks at the time, none may: the next moment can differ, and nobody is told.
     pub(crate) fn ttl_ms(&self) -> u64 {
+        if !self.gate.policy.is_steady() {
+            return 0;
+        }
         u64::try_from(self.list_ttl.as_millis()).unwrap_or(u64::MAX)
     }
 
