@@ -349,14 +349,14 @@ impl<'d> Value<'d> {
     #[inline]
     #[must_use]
     pub fn parts(self) -> Parts<'d> {
-        Parts { items: self.items() }
+        self.part().parts()
     }
 
     /// The members as the index has them, for loops that look at many of them.
     #[inline]
     #[must_use]
     pub fn entries(self) -> Entries<'d> {
-        Entries { members: self.members() }
+        self.part().entries()
     }
 
     /// This value as the index has it.

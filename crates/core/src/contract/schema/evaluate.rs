@@ -8,7 +8,7 @@
 use callgate_protocol::json::{Kind, Part, Value};
 
 use super::equal::repeated;
-use super::program::{Node, NodeId, Op, Program, Rule, Span};
+use super::program::{Form, Node, NodeId, Op, Program, Rule, Span};
 use super::shortcut::{Shortcut, Text};
 use super::source::Sources;
 use super::{OverBudget, SchemaLimits, Verdict, Violation, Violations, violation};
@@ -129,14 +129,13 @@ impl<'p, 'v> Run<'p, 'v> {
     /// for one step for each part, which is what a glance costs.
     #[inline(never)]
     fn apply<M: Mode>(&mut self, id: NodeId, value: Value<'v>) -> Judged {
-        self.apply_to::<M>(id, value.part())
+        if self.glance_apart(id, value)? { Ok(true) } else { self.judge::<M>(id, value.position()) }
     }
 
-    /// As [`Run::apply`], for the loops over items.
-    #[inline(always)]
-    fn apply_to<M: Mode>(&mut self, id: NodeId, part: Part<'v>) -> Judged {
-        let accepted = self.glance(&self.program.node(id).shortcut, part)?;
-        if accepted { Ok(true) } else { self.judge::<M>(id, part.position()) }
+    /// As [`Run::glance`], where it must not enlarge the frame of a function that recurses.
+    #[inline(never)]
+    fn glance_apart(&mut self, id: NodeId, value: Value<'v>) -> Judged {
+        self.glance(&self.program.node(id).shortcut, value.part())
     }
 
     /// Whether a value is accepted at a glance. If not, the operations must decide.
@@ -161,11 +160,21 @@ impl<'p, 'v> Run<'p, 'v> {
         let node = self.program.node(id);
         let value = self.root.document().at(position);
         let kind = value.kind();
-        if node.simple && node.types.has(kind) {
-            // What most objects of tools are.
-            if let [Op::Properties(properties)] = self.program.ops(node.of_kind(kind)) {
-                return self.properties::<M>(node, properties, value);
+        match node.form {
+            Form::Members(at) if kind == Kind::Object => {
+                if let Some(Op::Properties(properties)) = self.program.ops.get(at as usize) {
+                    return self.properties::<M>(node, properties, value);
+                }
             }
+            // A refused object is judged again by whoever collects.
+            Form::Tagged(at) if kind == Kind::Object && !M::COLLECT => {
+                if let Some(Op::AnyOf(choice) | Op::OneOf(choice)) = self.program.ops.get(at as usize)
+                    && let Some(tag) = &choice.tag
+                {
+                    return self.tagged(choice, tag, value);
+                }
+            }
+            _ => {}
         }
         self.judge_otherwise::<M>(id, node, kind, value)
     }

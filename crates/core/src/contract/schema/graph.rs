@@ -5,7 +5,9 @@
 //! with depth; such subschemas remember their verdicts. It must never mark too few. The compiler calls
 //! it once per schema.
 
-use super::program::{Node, NodeId, Op, Span, Tag, Types};
+use callgate_protocol::json::Kind;
+
+use super::program::{Form, Node, NodeId, Op, Span, Tag, Types};
 use super::shortcut::Shortcut;
 
 /// Where a subschema is applied.
@@ -70,14 +72,16 @@ pub(super) fn tag(nodes: &[Node], ops: &mut [Op]) {
 pub(super) fn mark(nodes: &mut [Node], ops: &mut [Op], anchors: &[Vec<(u32, NodeId)>]) {
     let graph = Graph { nodes, ops };
     let memo = graph.memo(anchors);
-    let marks: Vec<(bool, bool, Shortcut)> = (0..)
+    let marks: Vec<(bool, bool, Form, Shortcut)> = (0..)
         .zip(graph.nodes.iter().zip(memo))
         .map(|(id, (node, memo))| {
-            (memo, !memo && anchors.is_empty() && graph.is_simple(id), Shortcut::of(node, ops))
+            let forgets = !memo && anchors.is_empty();
+            let form = if forgets { graph.form(node) } else { Form::Other };
+            (memo, forgets && graph.is_simple(id), form, Shortcut::of(node, ops))
         })
         .collect();
-    for (node, (memo, simple, shortcut)) in nodes.iter_mut().zip(marks) {
-        (node.memo, node.simple, node.shortcut) = (memo, simple, shortcut);
+    for (node, (memo, simple, form, shortcut)) in nodes.iter_mut().zip(marks) {
+        (node.memo, node.simple, node.form, node.shortcut) = (memo, simple, form, shortcut);
     }
     for op in ops {
         // Where patterns may have a say, no glance decides about a member.
@@ -201,6 +205,20 @@ impl Graph<'_> {
                 shared || (unevaluated && again.get(id) == Some(&true))
             })
             .collect()
+    }
+
+    /// What judges an object, if nothing needs to be remembered.
+    fn form(&self, node: &Node) -> Form {
+        let members = node.of_kind(Kind::Object);
+        let slice = |span: Span| self.ops.get(span.start as usize..span.end as usize).unwrap_or_default();
+        match (slice(node.any), slice(members)) {
+            _ if !node.types.has(Kind::Object) => Form::Other,
+            ([], [Op::Properties(_)]) => Form::Members(members.start),
+            ([Op::AnyOf(choice) | Op::OneOf(choice)], []) if choice.tag.is_some() => {
+                Form::Tagged(node.any.start)
+            }
+            _ => Form::Other,
+        }
     }
 
     /// Whether all operations are of one kind of value and go no further than its own parts.

@@ -13,14 +13,7 @@ use super::source::{Place, Sources};
 /// True when the value is a number without fractional part, however it is spelled.
 pub(super) fn is_integer(value: Value<'_>) -> bool {
     // Most integers are written as digits; only other spellings need a closer look.
-    is_written_whole(value.raw_bytes()) || value.as_number().is_some_and(Decimal::is_integer)
-}
-
-/// Whether the text of a number has neither a point nor an exponent.
-#[inline]
-pub(super) fn is_written_whole(number: &[u8]) -> bool {
-    // Of the characters of a number only `e` and `E` have the bit of letters.
-    number.iter().all(|&byte| byte & 0x40 == 0 && byte != b'.')
+    value.part().is_written_whole() || value.as_number().is_some_and(Decimal::is_integer)
 }
 
 /// The number as `i64` if it is written as at most 18 plain digits.

@@ -132,6 +132,8 @@ pub(super) struct Node {
     pub(super) memo: bool,
     /// Whether only operations of the value's kind apply and nothing needs to be remembered.
     pub(super) simple: bool,
+    /// What judges an object.
+    pub(super) form: Form,
     /// The schema resource that the subschema belongs to.
     pub(super) resource: u32,
     /// Operations for values of every kind.
@@ -148,6 +150,17 @@ pub(super) struct Node {
 
 /// Stands in for an index that no program has.
 static FALSE: Node = Node::refusing();
+
+/// What judges an object, for the forms that most subschemas of objects have.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Form {
+    /// The operation of that index alone, which judges the members.
+    Members(u32),
+    /// The operation of that index alone, whose alternatives have a tag.
+    Tagged(u32),
+    /// What the operations of the subschema are.
+    Other,
+}
 
 /// How a subschema was reached from the one around it.
 #[derive(Clone, Copy, Debug)]
@@ -178,6 +191,7 @@ impl Node {
             types: Types(0),
             memo: false,
             simple: false,
+            form: Form::Other,
             resource: 0,
             any: Span { start: 0, end: 0 },
             by_kind: [Span { start: 0, end: 0 }; 6],

@@ -6,7 +6,7 @@
 
 use callgate_protocol::json::{Kind, Part};
 
-use super::number::{is_written_whole, small};
+use super::number::small;
 use super::program::{Comparison, Edge, Node, Op, Types};
 use super::violation::is_choice_of_values;
 
@@ -109,7 +109,7 @@ impl Shortcut {
             return true;
         }
         if self.lowest == i64::MIN && self.highest == i64::MAX {
-            return is_written_whole(part.raw_bytes());
+            return part.is_written_whole();
         }
         self.lowest <= self.highest
             && small(part.raw_bytes()).is_some_and(|number| (self.lowest..=self.highest).contains(&number))

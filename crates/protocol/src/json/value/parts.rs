@@ -89,6 +89,34 @@ impl<'d> Part<'d> {
         self.node.tag.kind()
     }
 
+    /// As [`Value::len`].
+    #[inline(always)]
+    #[must_use]
+    pub fn len(self) -> usize {
+        self.node.count as usize
+    }
+
+    /// As [`Value::is_empty`].
+    #[inline(always)]
+    #[must_use]
+    pub fn is_empty(self) -> bool {
+        self.node.count == 0
+    }
+
+    /// As [`Value::parts`].
+    #[inline(always)]
+    #[must_use]
+    pub fn parts(self) -> Parts<'d> {
+        Parts { document: self.document, rest: self.inside(Tag::Array), at: self.at + 1 }
+    }
+
+    /// As [`Value::entries`].
+    #[inline(always)]
+    #[must_use]
+    pub fn entries(self) -> Entries<'d> {
+        Entries { document: self.document, rest: self.inside(Tag::Object) }
+    }
+
     /// As [`Value::raw_len`].
     #[inline(always)]
     #[must_use]
@@ -119,6 +147,13 @@ impl<'d> Part<'d> {
         self.node.tag == Tag::String
     }
 
+    /// The text of a string that was written without escapes; nothing for every other value.
+    #[inline(always)]
+    #[must_use]
+    pub fn plain_text(self) -> Option<&'d str> {
+        if self.is_plain() { self.document.text.get(self.quoted()) } else { None }
+    }
+
     /// What tells short strings apart; nothing for a string with escapes and for every other value.
     #[inline(always)]
     #[must_use]
@@ -128,6 +163,38 @@ impl<'d> Part<'d> {
         }
         let quoted = self.quoted();
         Some(Fingerprint::in_text(self.document.text.as_bytes(), quoted.start, quoted.end))
+    }
+
+    /// The index of everything in a container of that kind.
+    #[inline(always)]
+    fn inside(self, container: Tag) -> &'d [Node] {
+        if self.node.tag != container {
+            return &[];
+        }
+        self.document.nodes.get(self.at as usize + 1..self.node.next as usize).unwrap_or_default()
+    }
+
+    /// Whether this is a number that is written without point and exponent, and so a whole one.
+    #[inline(always)]
+    #[must_use]
+    pub fn is_written_whole(self) -> bool {
+        if self.node.tag != Tag::Number {
+            return false;
+        }
+        // The ends of most numbers are all of them.
+        let (start, end) = (self.node.start as usize, self.node.end as usize);
+        let print = Fingerprint::in_text(self.document.text.as_bytes(), start, end);
+        let is_fraction = |word: u64| {
+            // Of the characters of a number only `e` and `E` have the bit of letters. Where the point is, the
+            // difference is zero, and only there does subtracting one set a high bit: no byte has one before.
+            const ONES: u64 = u64::from_le_bytes([1; 8]);
+            let point = (word ^ (ONES * b'.' as u64)).wrapping_sub(ONES);
+            word & (ONES << 6) != 0 || point & (ONES << 7) != 0
+        };
+        if is_fraction(print.first) || is_fraction(print.last) {
+            return false;
+        }
+        print.is_complete() || !self.raw_bytes().iter().any(|byte| matches!(byte, b'.' | b'e' | b'E'))
     }
 
     /// Where the text between the quotes of a string is.
@@ -196,7 +263,10 @@ impl Fingerprint {
 /// The items of an array as the index has them. See [`Value::parts`].
 #[derive(Clone, Debug)]
 pub struct Parts<'d> {
-    pub(super) items: Items<'d>,
+    document: &'d Document,
+    /// The index from the next item to the end of the array.
+    rest: &'d [Node],
+    at: u32,
 }
 
 impl<'d> Iterator for Parts<'d> {
@@ -204,18 +274,19 @@ impl<'d> Iterator for Parts<'d> {
 
     #[inline(always)]
     fn next(&mut self) -> Option<Self::Item> {
-        self.items.left = self.items.left.checked_sub(1)?;
-        let (document, at) = (self.items.document, self.items.at);
-        let node = document.nodes.get(at as usize)?;
-        self.items.at = node.next;
-        Some(Part { document, node, at })
+        let (node, at) = (self.rest.first()?, self.at);
+        self.rest = self.rest.get(node.next.wrapping_sub(at) as usize..).unwrap_or_default();
+        self.at = node.next;
+        Some(Part { document: self.document, node, at })
     }
 }
 
 /// The members of an object as the index has them. See [`Value::entries`].
 #[derive(Clone, Debug)]
 pub struct Entries<'d> {
-    pub(super) members: Members<'d>,
+    document: &'d Document,
+    /// The index from the next name to the end of the object.
+    rest: &'d [Node],
 }
 
 /// One member, looked up once.
@@ -232,13 +303,13 @@ impl<'d> Iterator for Entries<'d> {
 
     #[inline(always)]
     fn next(&mut self) -> Option<Self::Item> {
-        self.members.left = self.members.left.checked_sub(1)?;
-        let (document, at) = (self.members.document, self.members.at);
-        let [name, value] = document.nodes.get(at as usize..)?.first_chunk::<2>()?;
-        self.members.at = value.next;
+        let [name, value, ..] = self.rest else { return None };
+        // A name has no parts, so its value is what comes next.
+        let at = name.next.wrapping_sub(1);
+        self.rest = self.rest.get(value.next.wrapping_sub(at) as usize..).unwrap_or_default();
         Some(Entry {
-            name: Part { document, node: name, at },
-            value: Part { document, node: value, at: at + 1 },
+            name: Part { document: self.document, node: name, at },
+            value: Part { document: self.document, node: value, at: name.next },
         })
     }
 }
@@ -251,6 +322,19 @@ mod tests {
     use super::{Document, Fingerprint};
 
     proptest! {
+        #[test]
+        fn whole_numbers_are_known_by_how_they_are_written(
+            number in "-?[1-9][0-9]{0,20}([.][0-9]{1,9})?([eE][+-]?[0-9]{1,2})?",
+            after in "[.eE0-9]{0,9}",
+        ) {
+            for text in [number.clone(), format!(r#"[{number},"{after}"]"#)] {
+                let document = Document::parse(text, &Limits::DEFAULT).unwrap();
+                let root = document.root().part();
+                let part = root.parts().next().unwrap_or(root);
+                prop_assert_eq!(part.is_written_whole(), !number.contains(['.', 'e', 'E']));
+            }
+        }
+
         #[test]
         fn fingerprints_of_equal_texts_are_equal_wherever_they_stand(name in "[a-z]{0,20}", after in "[a-z]{0,9}") {
             for text in [format!(r#"{{"{name}":"{after}"}}"#), format!(r#"{{"{name}":0}}"#)] {
@@ -275,15 +359,18 @@ mod tests {
         let mut seen = Vec::new();
         for entry in document.root().entries() {
             seen.extend([entry.name, entry.value]);
-            seen.extend(entry.value.value().parts());
+            seen.extend(entry.value.parts());
+            seen.extend(entry.value.entries().flat_map(|entry| [entry.name, entry.value]));
         }
-        assert_eq!(seen.len(), 9);
+        assert_eq!(seen.len(), 11);
         for part in seen {
             let value = part.value();
             assert_eq!(part.position(), value.position());
             assert_eq!(part.kind(), value.kind());
             assert_eq!(part.raw_len(), value.raw_len());
             assert_eq!(part.raw_bytes(), value.raw_bytes());
+            assert_eq!(part.plain_text().map(str::as_bytes), value.plain_bytes());
+            assert_eq!((part.len(), part.is_empty()), (value.len(), value.is_empty()));
             assert_eq!(part.plain_bytes(), value.plain_bytes());
             assert_eq!(part.is_plain(), value.plain_bytes().is_some());
             assert_eq!(part.fingerprint(), value.plain_bytes().map(Fingerprint::of));

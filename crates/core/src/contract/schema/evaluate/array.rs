@@ -24,19 +24,19 @@ impl<'p, 'v> Run<'p, 'v> {
         }
         let mut valid = true;
         let mut prefix = sequence.prefix.iter();
-        for item in value.parts() {
+        for item in value.items() {
             let fine = match (prefix.next(), sequence.rest) {
-                (Some(schema), _) => self.apply_to::<M>(*schema, item)?,
+                (Some(schema), _) => self.apply::<M>(*schema, item)?,
                 (None, Some(rest)) if M::COLLECT && self.program.refuses_all(rest) => {
                     let most = sequence.prefix.len();
                     let expected = |out: &mut String| {
                         out.push_str("nothing here; the number of items is at most ");
                         push_integer(out, most);
                     };
-                    self.report(node, sequence.rest_keyword, item.value(), expected)?;
+                    self.report(node, sequence.rest_keyword, item, expected)?;
                     false
                 }
-                (None, Some(rest)) => self.apply_to::<M>(rest, item)?,
+                (None, Some(rest)) => self.apply::<M>(rest, item)?,
                 (None, None) => break,
             };
             if !fine {

@@ -6,7 +6,7 @@
 
 use callgate_protocol::json::{Kind, Value};
 
-use super::super::program::{Choice, Condition, Node, NodeId, Op};
+use super::super::program::{Choice, Condition, Node, NodeId, Op, Tag};
 use super::super::violation;
 use super::{Collect, Halt, Judged, Mode, Quick, Run};
 
@@ -58,12 +58,7 @@ impl<'p, 'v> Run<'p, 'v> {
     /// How many alternatives accept the value, counted up to `enough`.
     fn matching(&mut self, choice: &'p Choice, enough: usize, value: Value<'v>) -> Result<usize, Halt> {
         if let (Some(tag), Kind::Object) = (&choice.tag, value.kind()) {
-            self.budget.charge((1 + value.len() + tag.words.len()) as u64)?;
-            let chosen = tag.chosen(value).and_then(|at| choice.nodes.get(at));
-            return match chosen {
-                Some(alternative) => self.judge::<Quick>(*alternative, value.position()).map(usize::from),
-                None => Ok(0),
-            };
+            return self.tagged(choice, tag, value).map(usize::from);
         }
         self.budget.charge(choice.nodes.len() as u64)?;
         let mut matching = 0;
@@ -76,6 +71,19 @@ impl<'p, 'v> Run<'p, 'v> {
             }
         }
         Ok(matching)
+    }
+
+    /// Whether the alternative that the tag of an object chooses accepts it.
+    #[inline(never)]
+    pub(super) fn tagged(&mut self, choice: &'p Choice, tag: &'p Tag, object: Value<'v>) -> Judged {
+        self.budget.descend()?;
+        self.budget.charge((1 + object.len() + tag.words.len()) as u64)?;
+        let verdict = match tag.chosen(object).and_then(|at| choice.nodes.get(at)) {
+            Some(alternative) => self.judge::<Quick>(*alternative, object.position())?,
+            None => false,
+        };
+        self.budget.ascend();
+        Ok(verdict)
     }
 
     #[inline(never)]

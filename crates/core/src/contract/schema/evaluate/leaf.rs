@@ -23,6 +23,10 @@ impl<'p, 'v> Run<'p, 'v> {
                 Ok(part.plain_bytes().is_some_and(|text| pattern.matches_bytes(text)))
             }
             Some(Op::Format(Format::Date)) => Ok(part.plain_bytes().is_some_and(is_date)),
+            Some(Op::Format(format)) => {
+                self.budget.charge(format.cost(part.raw_len()))?;
+                Ok(part.plain_text().is_some_and(|text| format.accepts(text)))
+            }
             Some(op) => self.leaf(op, part.value()),
             None => Ok(false),
         }

@@ -16,12 +16,13 @@ impl<'p, 'v> Run<'p, 'v> {
         properties: &'p Properties,
         value: Value<'v>,
     ) -> Judged {
+        let object = value.part();
         self.budget.descend()?;
-        self.budget.charge(value.len() as u64)?;
+        self.budget.charge(object.len() as u64)?;
         let mut valid = true;
         let mut required = 0;
         let mut near = &*properties.names;
-        for entry in value.entries() {
+        for entry in object.entries() {
             let mut schema = None;
             if let Some(property) = properties.find(entry.name, &mut near) {
                 // Names are unique in an object, so counting them is enough.

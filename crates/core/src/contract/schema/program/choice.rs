@@ -51,6 +51,7 @@ impl Tag {
     }
 
     /// The alternative that alone can accept an object.
+    #[inline(always)]
     pub(in crate::contract::schema) fn chosen(&self, object: Value<'_>) -> Option<usize> {
         let member = object.entries().find(|entry| self.name.is_value(entry.name))?.value;
         Word::position(&self.words, member)

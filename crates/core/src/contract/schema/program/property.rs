@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use callgate_protocol::json::Part;
+use callgate_protocol::json::{Part, Value};
 
 use super::{NodeId, Word};
 use crate::contract::schema::pattern::Pattern;
@@ -75,11 +75,12 @@ impl Properties {
             *near = others;
             return Some(property);
         }
-        self.search(name, near)
+        self.search(name.value(), near)
     }
 
     #[inline(never)]
-    fn search<'p>(&'p self, name: Part<'_>, near: &mut &'p [Property]) -> Option<&'p Property> {
+    fn search<'p>(&'p self, name: Value<'_>, near: &mut &'p [Property]) -> Option<&'p Property> {
+        let name = name.part();
         let found = match name.fingerprint() {
             Some(print) if self.names.len() <= LINEAR_NAMES => {
                 self.names.iter().position(|property| property.name.is(print, name))
