@@ -14,8 +14,12 @@ pub mod sql;
 #[cfg(feature = "cedar")]
 pub mod cedar;
 
+#[cfg(feature = "oauth")]
+pub mod oauth;
 #[cfg(feature = "postgres")]
 pub mod postgres;
+#[cfg(feature = "oauth")]
+pub mod secret;
 #[cfg(feature = "sqlite")]
 pub mod sqlite;
 

@@ -1,0 +1,378 @@
+//! What the operator says about tokens: who issues them, for whom, and what they hold.
+//!
+//! It checks nothing of a token; the verifier and the introspector read it. The gateway fills it from the
+//! configuration.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use callgate_protocol::json::Value;
+
+use super::Limits;
+use crate::secret::Secret;
+
+/// How tokens of an authorization server are judged.
+///
+/// # Defaults
+/// - `keys`: discovery, so that only the issuer has to be named.
+/// - `algorithms`: every asymmetric one. There are no others: a key that both sides know proves nothing.
+/// - `token_type`: [`TokenType::Any`], because many servers mark their access tokens as plain `JWT`.
+/// - `leeway`: 30 seconds, for clocks that differ.
+/// - `cache`: 60 seconds. A token that was revoked may work for that long.
+/// - `tenancy`: [`Tenancy::Optional`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Options {
+    /// Who issues tokens; `iss` must be exactly this.
+    pub issuer: String,
+    /// For whom they must be issued; `aud` must be or hold exactly this.
+    pub audience: String,
+    /// Where the keys of the issuer are.
+    pub keys: KeySource,
+    /// The algorithms that are accepted.
+    pub algorithms: Vec<Algorithm>,
+    /// Which types of signed tokens are accepted.
+    pub token_type: TokenType,
+    /// By how much the clocks may differ.
+    pub leeway: Duration,
+    /// How long a verified token is remembered, if it lives that long.
+    pub cache: Duration,
+    /// Where in a token its parts are.
+    pub claims: Claims,
+    /// Scopes that every token must have.
+    pub required_scopes: Vec<String>,
+    /// Scopes that a scope stands for.
+    pub implies: BTreeMap<String, Vec<String>>,
+    /// Whether a token must name a tenant.
+    pub tenancy: Tenancy,
+    /// How opaque tokens are judged; nothing refuses them.
+    pub introspection: Option<Introspection>,
+    /// The bounds.
+    pub limits: Limits,
+}
+
+impl Options {
+    /// Tokens that `issuer` has issued for `audience`.
+    #[must_use]
+    pub fn new(issuer: impl Into<String>, audience: impl Into<String>) -> Self {
+        Self {
+            issuer: issuer.into(),
+            audience: audience.into(),
+            keys: KeySource::Discovery,
+            algorithms: Algorithm::ALL.to_vec(),
+            token_type: TokenType::Any,
+            leeway: Duration::from_secs(30),
+            cache: Duration::from_secs(60),
+            claims: Claims::default(),
+            required_scopes: Vec::new(),
+            implies: BTreeMap::new(),
+            tenancy: Tenancy::Optional,
+            introspection: None,
+            limits: Limits::default(),
+        }
+    }
+}
+
+/// Where the keys of an issuer are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum KeySource {
+    /// At the `jwks_uri` of the issuer's metadata (RFC 8414, OpenID Connect Discovery).
+    Discovery,
+    /// At that URL.
+    Url(String),
+    /// In that file, which is read again when it is old or lacks a key.
+    File(PathBuf),
+}
+
+/// A signature algorithm with a public key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Algorithm {
+    /// RSASSA-PKCS1-v1_5 with SHA-256.
+    Rs256,
+    /// RSASSA-PKCS1-v1_5 with SHA-384.
+    Rs384,
+    /// RSASSA-PKCS1-v1_5 with SHA-512.
+    Rs512,
+    /// RSASSA-PSS with SHA-256.
+    Ps256,
+    /// RSASSA-PSS with SHA-384.
+    Ps384,
+    /// RSASSA-PSS with SHA-512.
+    Ps512,
+    /// ECDSA on P-256.
+    Es256,
+    /// ECDSA on P-384.
+    Es384,
+    /// Ed25519.
+    EdDsa,
+}
+
+impl Algorithm {
+    /// All of them.
+    pub const ALL: [Self; 9] = [
+        Self::Rs256,
+        Self::Rs384,
+        Self::Rs512,
+        Self::Ps256,
+        Self::Ps384,
+        Self::Ps512,
+        Self::Es256,
+        Self::Es384,
+        Self::EdDsa,
+    ];
+
+    /// The name in the header of a token.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Rs256 => "RS256",
+            Self::Rs384 => "RS384",
+            Self::Rs512 => "RS512",
+            Self::Ps256 => "PS256",
+            Self::Ps384 => "PS384",
+            Self::Ps512 => "PS512",
+            Self::Es256 => "ES256",
+            Self::Es384 => "ES384",
+            Self::EdDsa => "EdDSA",
+        }
+    }
+
+    /// The algorithm of that name. `Ed25519` is the newer name of `EdDSA` on that curve (RFC 9864).
+    #[must_use]
+    pub fn of_name(name: &str) -> Option<Self> {
+        if name == "Ed25519" {
+            return Some(Self::EdDsa);
+        }
+        Self::ALL.into_iter().find(|algorithm| algorithm.as_str() == name)
+    }
+}
+
+/// Which types (`typ`) of signed tokens are accepted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum TokenType {
+    /// None, `JWT` and `at+jwt`.
+    Any,
+    /// `at+jwt` only (RFC 9068), which no ID token has.
+    AccessToken,
+}
+
+/// Whether a token must name a tenant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tenancy {
+    /// It may.
+    Optional,
+    /// It must: data is kept apart by tenant.
+    Required,
+}
+
+/// Where in a token its parts are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Claims {
+    /// Who it speaks for. Default: `sub`.
+    pub subject: ClaimPath,
+    /// On whose data. Default: `tenant`.
+    pub tenant: ClaimPath,
+    /// Groups or roles: an array, or one. Default: `groups`.
+    pub groups: ClaimPath,
+    /// Scopes: an array, or words with spaces between. Default: `scope`, and `scp` where that is missing.
+    pub scopes: Option<ClaimPath>,
+    /// What it was issued for. Default: `purpose`.
+    pub purpose: ClaimPath,
+    /// The program that acts. Default: `client_id`, and `azp` where that is missing.
+    pub client: Option<ClaimPath>,
+}
+
+impl Default for Claims {
+    fn default() -> Self {
+        Self {
+            subject: ClaimPath::name("sub"),
+            tenant: ClaimPath::name("tenant"),
+            groups: ClaimPath::name("groups"),
+            scopes: None,
+            purpose: ClaimPath::name("purpose"),
+            client: None,
+        }
+    }
+}
+
+/// A place in the claims of a token.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClaimPath {
+    text: String,
+    names: Vec<String>,
+}
+
+impl ClaimPath {
+    /// Reads `name`, `outer.inner`, or a JSON Pointer such as `/outer/inner`. A name that is a URL stands for
+    /// itself, dots and all, because that is how private claims are named.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let names: Vec<String> = if let Some(pointer) = text.strip_prefix('/') {
+            pointer.split('/').map(|name| name.replace("~1", "/").replace("~0", "~")).collect()
+        } else if text.contains('/') {
+            vec![text.to_owned()]
+        } else {
+            text.split('.').map(str::to_owned).collect()
+        };
+        let is_usable = names.len() <= 8 && names.iter().all(|name| !name.is_empty());
+        is_usable.then(|| Self { text: text.to_owned(), names })
+    }
+
+    pub(super) fn name(name: &str) -> Self {
+        Self { text: name.to_owned(), names: vec![name.to_owned()] }
+    }
+
+    /// How it was written.
+    pub(super) fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// What is there.
+    pub(super) fn find<'d>(&self, claims: Value<'d>) -> Option<Value<'d>> {
+        let found = claims.path(self.names.iter().map(String::as_str))?;
+        (!found.is_null()).then_some(found)
+    }
+}
+
+/// How opaque tokens are judged (RFC 7662).
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Introspection {
+    /// The endpoint.
+    pub url: String,
+    /// Who this server is there.
+    pub client_id: String,
+    /// How it proves that.
+    pub client_secret: Secret,
+    /// How the secret is sent. Default: in the `Authorization` header.
+    pub authentication: ClientAuthentication,
+    /// Which tokens are asked about. Default: those that are no signed tokens.
+    pub tokens: OpaqueTokens,
+}
+
+impl Introspection {
+    /// Questions to `url` in the name of a client.
+    #[must_use]
+    pub fn new(url: impl Into<String>, client_id: impl Into<String>, client_secret: Secret) -> Self {
+        Self {
+            url: url.into(),
+            client_id: client_id.into(),
+            client_secret,
+            authentication: ClientAuthentication::Basic,
+            tokens: OpaqueTokens::Unsigned,
+        }
+    }
+}
+
+/// How a client sends its secret.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ClientAuthentication {
+    /// `client_secret_basic`.
+    Basic,
+    /// `client_secret_post`.
+    Post,
+}
+
+/// Which tokens the authorization server is asked about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum OpaqueTokens {
+    /// Those that are no signed tokens.
+    Unsigned,
+    /// All: a revoked one is then refused at once, at the price of one question for each.
+    All,
+}
+
+/// Why tokens cannot be judged as configured.
+#[derive(Debug, thiserror::Error)]
+#[error("the client for the authorization server cannot be made: {0}")]
+pub struct OptionsError(pub(super) String);
+
+/// Whether a URL may be asked for keys, metadata or the state of a token: `https`, or `http` to this machine.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn check_url(url: &str) -> Result<(), &'static str> {
+    let parsed = reqwest::Url::parse(url).map_err(|_| "it is no absolute URL")?;
+    if !parsed.username().is_empty() || parsed.password().is_some() {
+        return Err("it holds a user name or a password");
+    }
+    if parsed.fragment().is_some() {
+        return Err("it has a fragment");
+    }
+    match parsed.scheme() {
+        "https" => Ok(()),
+        "http" if is_loopback(&parsed) => Ok(()),
+        "http" => Err("`http` is for addresses of this machine only"),
+        _ => Err("its scheme is not `https`"),
+    }
+}
+
+pub(super) fn is_loopback(url: &reqwest::Url) -> bool {
+    let Some(host) = url.host_str() else { return false };
+    let bare = host.trim_start_matches('[').trim_end_matches(']');
+    host == "localhost" || bare.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
+}
+
+#[cfg(test)]
+mod tests {
+    use callgate_protocol::json::{Document, Limits};
+
+    use super::{Algorithm, ClaimPath, check_url};
+
+    #[test]
+    fn paths_of_claims_are_names_dots_pointers_and_urls() {
+        let claims = r#"{"a":{"b":"1","c.d":"2","e/f":"3"},"https://x.example/t":"4","n":null}"#;
+        let claims = Document::parse(claims, &Limits::DEFAULT).unwrap();
+        let find = |path: &str| {
+            let found = ClaimPath::parse(path).unwrap().find(claims.root())?;
+            found.as_str().map(|text| text.into_owned())
+        };
+        assert_eq!(find("a.b").as_deref(), Some("1"));
+        assert_eq!(find("/a/b").as_deref(), Some("1"));
+        assert_eq!(find("/a/c.d").as_deref(), Some("2"));
+        assert_eq!(find("/a/e~1f").as_deref(), Some("3"));
+        assert_eq!(find("https://x.example/t").as_deref(), Some("4"));
+        assert_eq!(find("n"), None);
+        assert_eq!(find("a.x"), None);
+        for path in ["", ".", "a.", "/", "//"] {
+            assert_eq!(ClaimPath::parse(path), None, "{path:?}");
+        }
+    }
+
+    #[test]
+    fn no_algorithm_has_a_shared_key() {
+        for name in ["none", "HS256", "HS384", "HS512", "rs256", "RSA1_5", ""] {
+            assert_eq!(Algorithm::of_name(name), None, "{name}");
+        }
+        assert!(Algorithm::ALL.iter().all(|one| Algorithm::of_name(one.as_str()) == Some(*one)));
+    }
+
+    /// Requirements: AUTH-RS-03
+    #[test]
+    fn only_protected_urls_and_those_of_this_machine_are_asked() {
+        for url in
+            ["https://id.example.com/keys", "http://127.0.0.1:8080/", "http://[::1]/a", "http://localhost/"]
+        {
+            assert_eq!(check_url(url), Ok(()), "{url}");
+        }
+        for url in [
+            "http://id.example.com/",
+            "http://localhost.example.com/",
+            "http://127.0.0.1.example.com/",
+            "https://user:secret@id.example.com/",
+            "ftp://id.example.com/",
+            "https://id.example.com/#a",
+            "/keys",
+            "",
+        ] {
+            assert!(check_url(url).is_err(), "{url}");
+        }
+    }
+}
