@@ -18,6 +18,7 @@ mod refusal;
 mod response;
 mod serve;
 mod stream;
+mod tls;
 
 use std::convert::Infallible;
 use std::fmt;
@@ -37,6 +38,7 @@ pub use limits::HttpLimits;
 pub(crate) use refusal::{answered_response, error_response, event_stream_response, json_response};
 pub use response::ResponseFuture;
 pub use serve::HttpServer;
+pub use tls::{Tls, TlsError, TransportSecurity};
 
 use crate::endpoint::Endpoint;
 use crate::legacy::LegacyLimits;
@@ -56,6 +58,7 @@ use response::Reading;
 ///   allowed; every other name by which clients reach the server has to be listed.
 /// - `legacy`: on. The earlier revisions are served on the same path.
 /// - `legacy_limits`: [`LegacyLimits::default`].
+/// - `security`: plain, which is for addresses of this machine only.
 /// - `limits`: [`HttpLimits::default`].
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -71,6 +74,8 @@ pub struct HttpOptions {
     pub legacy: bool,
     /// The bounds of what those clients may hold.
     pub legacy_limits: LegacyLimits,
+    /// How bytes on the way are protected.
+    pub security: TransportSecurity,
     /// The bounds.
     pub limits: HttpLimits,
 }
@@ -83,6 +88,7 @@ impl Default for HttpOptions {
             origins: Vec::new(),
             legacy: true,
             legacy_limits: LegacyLimits::default(),
+            security: TransportSecurity::Plain,
             limits: HttpLimits::default(),
         }
     }
@@ -125,6 +131,7 @@ struct Shared {
     endpoint: Arc<Endpoint>,
     path: String,
     doors: Doors,
+    security: TransportSecurity,
     limits: HttpLimits,
     /// The compatibility profile, where it is served.
     legacy: Option<Arc<Sessions>>,
@@ -146,6 +153,7 @@ impl HttpService {
             endpoint,
             path: options.path,
             doors: Doors::new(&options.hosts, &options.origins),
+            security: options.security,
             limits: options.limits,
             legacy,
             shutdown,
@@ -188,8 +196,8 @@ impl HttpService {
         }
         let local_caller = link.remote.is_some_and(|remote| remote.ip().to_canonical().is_loopback());
         // Behind a proxy on this machine every caller looks local and none is.
-        let transport =
-            if local_caller && !front.is_forwarded { Transport::Loopback } else { Transport::Remote };
+        let by_proxy = front.is_forwarded || matches!(shared.security, TransportSecurity::ByProxy);
+        let transport = if local_caller && !by_proxy { Transport::Loopback } else { Transport::Remote };
         if parts.method != Method::POST {
             let has_session = front.session.is_present();
             if parts.method == Method::OPTIONS

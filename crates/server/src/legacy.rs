@@ -118,7 +118,7 @@ pub(crate) trait Channel: Send + Sync {
     fn room(&self) -> Answer<'_, ()>;
 
     /// The request is being refused for its credential, which a transport with a head says there too.
-    fn challenged(&self, _status: u16, _challenge: Box<Challenge>) {}
+    fn challenged(&self, _status: u16, _challenge: &Challenge) {}
 
     /// Closes the stream of the request for now; the client comes back for the rest. Does nothing where the
     /// transport or the revision has no such thing.

@@ -38,7 +38,10 @@ pub use completion::Completing;
 pub use content::{Block, Content, WithContent};
 pub use context::{Context, Elicited};
 pub use handler::{Handler, StatefulHandler, ToolError};
-pub use http::{Body, HttpLimits, HttpOptions, HttpServer, HttpService, RemoteAddress, ResponseFuture};
+pub use http::{
+    Body, HttpLimits, HttpOptions, HttpServer, HttpService, RemoteAddress, ResponseFuture, Tls, TlsError,
+    TransportSecurity,
+};
 pub use legacy::LegacyLimits;
 pub use limits::Limits;
 pub use prompt::{Messages, Prompt, Role};

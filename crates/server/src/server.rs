@@ -12,7 +12,7 @@ use callgate_core::snapshot::Tool as GateTool;
 
 use crate::builder::{BuildError, ServerBuilder, catalogue};
 use crate::endpoint::{Endpoint, Parts, Published, RemoteCallers};
-use crate::http::{HttpOptions, HttpServer};
+use crate::http::{HttpOptions, HttpServer, TransportSecurity};
 use crate::prompt::Prompt;
 use crate::shutdown::Shutdown;
 use crate::stdio::{StdioError, StdioLimits};
@@ -25,9 +25,16 @@ pub enum ServeError {
     /// The address can be reached from other machines, and nothing tells callers apart.
     #[error(
         "{0} can be reached from other machines and no authenticator is configured; listen on a loopback \
-         address such as 127.0.0.1, or give `ServerBuilder::authenticate` what finds out who calls"
+         address such as 127.0.0.1, or say who may call: `[auth.oauth]` or `[auth.token]` in the configuration, \
+         `ServerBuilder::authenticate` in Rust"
     )]
     Unauthenticated(SocketAddr),
+    /// The address can be reached from other machines, and credentials would travel in plain text.
+    #[error(
+        "{0} can be reached from other machines, and tokens would travel there in plain text; give certificate \
+         and key (`[tls]`), or say that a proxy in front ends TLS (`tls = \"proxy\"` under `[http]`)"
+    )]
+    PlainText(SocketAddr),
     /// The operating system refused.
     #[error("the server could not listen: {0}")]
     Io(#[from] io::Error),
@@ -73,7 +80,8 @@ impl Server {
     /// Listens on an address; serving begins with [`HttpServer::run`].
     ///
     /// # Errors
-    /// The operating system refuses, or the address is not a loopback one and there is no authenticator.
+    /// The operating system refuses, or the address is not a loopback one and there is no authenticator, or
+    /// neither TLS nor a proxy that ends it.
     pub async fn bind_http(
         &self,
         address: SocketAddr,
@@ -83,6 +91,9 @@ impl Server {
         let is_local = address.ip().to_canonical().is_loopback();
         if !is_local && self.endpoint.published().remote == RemoteCallers::Refused {
             return Err(ServeError::Unauthenticated(address));
+        }
+        if !is_local && matches!(options.security, TransportSecurity::Plain) {
+            return Err(ServeError::PlainText(address));
         }
         Ok(HttpServer::bind(address, self.http(options, &shutdown)).await?)
     }

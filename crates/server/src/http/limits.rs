@@ -31,6 +31,8 @@ pub struct HttpLimits {
     /// first byte after a request. Default: 10 seconds. On a connection that was used before it is
     /// enforced within twice that time.
     pub header_timeout: Duration,
+    /// How long the handshake of TLS may take. Default: 10 seconds.
+    pub handshake_timeout: Duration,
     /// Connections at one time. Default: 16,384; more wait in the queue of the operating system.
     pub connections: usize,
     /// How long a connection without a request stays open. Default: 75 seconds, longer than the
@@ -69,6 +71,7 @@ impl Default for HttpLimits {
             header_bytes: 64 << 10,
             header_count: 100,
             header_timeout: Duration::from_secs(10),
+            handshake_timeout: Duration::from_secs(10),
             connections: 16_384,
             idle_timeout: Duration::from_secs(75),
             requests_per_connection: 128,

@@ -18,15 +18,18 @@ use hyper::body::Incoming;
 use hyper::rt::{Read, ReadBufCursor, Write};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
+use tokio_rustls::server::TlsStream;
 use tokio_util::task::TaskTracker;
 
 use super::activity::{Activity, Order, Watch};
 use super::limits::HttpLimits;
 use super::origin::Local;
 use super::response::ResponseFuture;
+use super::tls::{Tls, TransportSecurity};
 use super::{HttpService, Link};
 
 /// A service and the address that it is served on.
@@ -102,7 +105,17 @@ impl HttpServer {
             let connection = Connection { service: service.clone(), activity, local, remote };
             let builder = Arc::clone(&builder);
             connections.spawn(async move {
-                drive(&builder, stream, connection).await;
+                match &connection.service.shared.security {
+                    TransportSecurity::Tls(tls) => {
+                        let tls = tls.clone();
+                        if let Some(stream) = connection.shake_hands(&tls, stream).await {
+                            drive(&builder, stream, connection).await;
+                        }
+                    }
+                    TransportSecurity::Plain | TransportSecurity::ByProxy => {
+                        drive(&builder, stream, connection).await;
+                    }
+                }
                 drop(place);
             });
         }
@@ -164,7 +177,10 @@ fn builder(limits: &HttpLimits) -> auto::Builder<TokioExecutor> {
 }
 
 /// Serves one connection to its end, or as long as it may be served.
-async fn drive(builder: &auto::Builder<TokioExecutor>, stream: TcpStream, connection: Connection) {
+async fn drive<S>(builder: &auto::Builder<TokioExecutor>, stream: S, connection: Connection)
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
     let activity = Arc::clone(&connection.activity);
     let io = Watched { io: TokioIo::new(stream), activity: Arc::clone(&activity) };
     let mut served = pin!(builder.serve_connection(io, connection));
@@ -194,6 +210,19 @@ struct Connection {
     remote: SocketAddr,
 }
 
+impl Connection {
+    /// The stream inside TLS; nothing when the client does not get that far in time, or the server ends.
+    async fn shake_hands(&self, tls: &Tls, stream: TcpStream) -> Option<TlsStream<TcpStream>> {
+        let shared = &self.service.shared;
+        let accepted = tokio::select! {
+            biased;
+            () = shared.shutdown.begun() => return None,
+            accepted = tls.accept(stream, shared.limits.handshake_timeout) => accepted,
+        };
+        accepted.inspect_err(|error| tracing::debug!(%error, "a connection did not get past TLS")).ok()
+    }
+}
+
 impl hyper::service::Service<Request<Incoming>> for Connection {
     type Response = http::Response<super::Body>;
     type Error = std::convert::Infallible;
@@ -210,12 +239,12 @@ impl hyper::service::Service<Request<Incoming>> for Connection {
 }
 
 /// A socket that tells the connection's [`Activity`] what goes through it.
-struct Watched {
-    io: TokioIo<TcpStream>,
+struct Watched<S> {
+    io: TokioIo<S>,
     activity: Arc<Activity>,
 }
 
-impl Read for Watched {
+impl<S: AsyncRead + Unpin> Read for Watched<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -229,7 +258,7 @@ impl Read for Watched {
     }
 }
 
-impl Write for Watched {
+impl<S: AsyncWrite + Unpin> Write for Watched<S> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,

@@ -187,8 +187,8 @@ impl Session {
             }
             answered
         });
-        let mut answered = answered.await;
-        if let Some(challenge) = answered.challenge.take() {
+        let answered = answered.await;
+        if let Some(challenge) = &answered.challenge {
             peer.channel.challenged(answered.status, challenge);
         }
         Ok(answered.into_text())

@@ -164,7 +164,7 @@ struct StreamChannel<'c> {
 /// What the head of a response says of a caller whose credential is not enough.
 struct Refused {
     status: StatusCode,
-    challenge: Box<Challenge>,
+    challenge: Challenge,
 }
 
 impl Channel for StreamChannel<'_> {
@@ -181,10 +181,10 @@ impl Channel for StreamChannel<'_> {
         self.client.streams().push(self.stream, text.to_owned());
     }
 
-    fn challenged(&self, status: u16, challenge: Box<Challenge>) {
+    fn challenged(&self, status: u16, challenge: &Challenge) {
         let status = StatusCode::from_u16(status).unwrap_or(StatusCode::UNAUTHORIZED);
         // The first of several rounds that is refused ends the call.
-        let _ = self.challenged.set(Refused { status, challenge });
+        let _ = self.challenged.set(Refused { status, challenge: challenge.clone() });
     }
 
     fn room(&self) -> Answer<'_, ()> {
