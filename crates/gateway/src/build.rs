@@ -11,12 +11,15 @@ use std::time::Duration;
 use callgate_core::contract::lint::lint_text;
 use callgate_core::limits::Limits as GateLimits;
 use callgate_core::snapshot::Tool as GateTool;
+use callgate_server::Tls;
 use futures_util::StreamExt as _;
 
+use crate::callers::Settings;
 use crate::config::{Config, Finding, Limits};
 use crate::cursor::Seals;
 use crate::files::FileState;
 
+mod auth;
 mod columns;
 mod contract;
 mod judge;
@@ -34,6 +37,10 @@ const AT_ONCE: usize = 8;
 pub(crate) struct Built {
     pub(crate) tools: Vec<Arc<GateTool>>,
     pub(crate) findings: Vec<Finding>,
+    /// What the file says of callers.
+    pub(crate) settings: Settings,
+    /// The certificate with which TLS is ended.
+    pub(crate) tls: Option<Tls>,
     /// The files besides the configuration whose change changes the result.
     pub(crate) files: Vec<FileState>,
 }
@@ -42,6 +49,7 @@ pub(crate) struct Built {
 pub(crate) async fn build(config: &Config, directory: &Path, limits: &Limits, seals: &Arc<Seals>) -> Built {
     let mut built = Built::default();
     let opened = sources::open(config, directory, &mut built).await;
+    auth::build(config, directory, &mut built);
     let gate = gate_limits(config);
     check_names(config, &mut built.findings);
     check_sources(config, &mut built.findings);

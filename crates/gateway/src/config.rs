@@ -9,6 +9,7 @@ use schemars::transform::RecursiveTransform;
 use schemars::{JsonSchema, Schema};
 use toml::de::DeTable;
 
+mod auth;
 mod finding;
 mod json;
 mod keywords;
@@ -22,16 +23,20 @@ mod server;
 mod shape;
 mod source;
 mod text;
+mod tls;
 mod tool;
 
+pub use auth::{AuthTable, ClaimsTable, IntrospectionTable, LocalPrincipal, OAuthTable, TokenTable};
 pub use finding::{Finding, Place, Report, Severity, SourceFile};
 pub use json::Places;
 pub use limits::Limits;
 pub use located::Located;
 pub use policy::PolicyTable;
-pub use server::{AuthTable, HttpTable, LimitsTable, LocalPrincipal, ServerTable};
+pub use secret::SecretRef;
+pub use server::{HttpTable, LimitsTable, ServerTable};
 pub use shape::{ObjectSchema, Property, Shape};
 pub use source::{ConnectionUrl, Kind, PostgresSource, Source, SqliteSource};
+pub use tls::{TlsEnd, TlsTable};
 pub use tool::{Direction, Effect, Page, PageKey, Query, Tool, Work};
 
 pub(crate) use json::nearest_place;
@@ -55,6 +60,8 @@ pub struct Config {
     pub auth: Option<AuthTable>,
     /// Who may do what. Without it local callers may read, and everything else waits for an approval.
     pub policy: Option<PolicyTable>,
+    /// The certificate with which the server ends TLS.
+    pub tls: Option<TlsTable>,
     /// Bounds for every tool that does not set its own.
     pub limits: Option<LimitsTable>,
     /// The stores that tools read from, by name.
@@ -99,6 +106,7 @@ impl Config {
         let http = root.table("http", "[http]").map(HttpTable::read);
         let auth = root.table("auth", "[auth]").map(AuthTable::read);
         let policy = root.table("policy", "[policy]").map(PolicyTable::read);
+        let tls = root.table("tls", "[tls]").map(TlsTable::read);
         let limit_table = root.table("limits", "[limits]").map(LimitsTable::read);
         let mut sources = root.named_tables("source");
         let mut tools = root.named_tables("tool");
@@ -110,6 +118,7 @@ impl Config {
             http,
             auth,
             policy,
+            tls,
             limits: limit_table,
             source: sources
                 .into_iter()

@@ -9,10 +9,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use callgate_core::port::{EntropyError, SystemClock, SystemEntropy};
-use callgate_core::principal::Principal;
 use callgate_core::seal::KeyRing;
-use callgate_server::{BuildError, HttpOptions, Server, ServerBuilder, Shutdown, StdioLimits, Tool};
+use callgate_server::{
+    BuildError, HttpOptions, Server, ServerBuilder, Shutdown, StdioLimits, Tool, TransportSecurity,
+};
 
+use crate::callers::{self, Kept};
 use crate::config::{Config, Finding, Limits, Located, Report};
 use crate::cursor::Seals;
 use crate::load::{Loaded, load};
@@ -61,6 +63,7 @@ pub(crate) struct Recipe {
     seals: Arc<Seals>,
     native: Vec<Tool>,
     customize: Vec<Customize>,
+    kept: Arc<Kept>,
 }
 
 impl Gate {
@@ -84,9 +87,19 @@ impl Gate {
             clock: Arc::new(SystemClock),
             entropy: Arc::new(entropy),
         });
-        let recipe = Recipe { path: path.to_owned(), seals, native: Vec::new(), customize: Vec::new() };
+        let recipe = Recipe {
+            path: path.to_owned(),
+            seals,
+            native: Vec::new(),
+            customize: Vec::new(),
+            kept: Arc::default(),
+        };
         let loaded = recipe.load();
-        if loaded.report.has_errors() { Err(loaded.report) } else { Ok(Self { loaded, recipe }) }
+        if loaded.report.has_errors() {
+            return Err(loaded.report);
+        }
+        recipe.kept.install(loaded.tls.clone());
+        Ok(Self { loaded, recipe })
     }
 
     /// Adds a tool of Rust.
@@ -125,7 +138,13 @@ impl Gate {
         if let Some(bytes) = max_request_bytes(config) {
             options.limits.message.bytes = bytes;
         }
+        if let Some(tls) = self.recipe.kept.tls() {
+            options.security = TransportSecurity::Tls(tls);
+        }
         let Some(table) = &config.http else { return options };
+        if table.tls.is_some() {
+            options.security = TransportSecurity::ByProxy;
+        }
         let texts = |list: &Option<Located<Vec<Located<String>>>>| {
             list.iter().flat_map(|texts| texts.iter()).map(ToString::to_string).collect()
         };
@@ -136,6 +155,18 @@ impl Gate {
         options.origins = texts(&table.origins);
         options.legacy = table.legacy.as_ref().is_none_or(|legacy| **legacy);
         options
+    }
+
+    /// Whether the file says who calls over the standard streams, which carry no credentials.
+    ///
+    /// # Errors
+    /// It says who calls with credentials only.
+    pub fn check_stdio(&self) -> Result<(), ServeError> {
+        let auth = self.loaded.config.auth.as_ref();
+        match auth.filter(|auth| auth.has_credentials() && auth.local.is_none()) {
+            Some(_) => Err(ServeError::NoLocalCaller),
+            None => Ok(()),
+        }
     }
 
     /// The bounds that the file sets for the standard streams.
@@ -166,6 +197,7 @@ impl Gate {
     /// # Errors
     /// What keeps the server from being built or served.
     pub async fn serve(self) -> Result<(), ServeError> {
+        self.check_stdio()?;
         let limits = self.stdio_limits();
         let (server, reloader) = self.build()?;
         let watching = reloader.watch()?;
@@ -205,12 +237,23 @@ impl Recipe {
     }
 
     pub(crate) fn load(&self) -> Loaded {
-        load(&self.path, &Limits::default(), &self.seals)
+        let mut loaded = load(&self.path, &Limits::default(), &self.seals);
+        match self.kept.bearer(&loaded.settings, &self.seals.clock) {
+            Ok(bearer) => loaded.bearer = bearer,
+            Err(error) => {
+                let mut findings = loaded.report.findings().to_vec();
+                let remedy = "check the certificates of authorities on this machine";
+                findings.push(Finding::error("no_client", error.to_string(), remedy));
+                loaded.report = Report::new(findings);
+            }
+        }
+        loaded
     }
 
     /// The builder of a snapshot.
     pub(crate) fn builder(&self, loaded: Loaded) -> ServerBuilder {
-        let Loaded { config, tools, policies, gate_limits, .. } = loaded;
+        let Loaded { config, tools, policies, gate_limits, settings, tls, bearer, .. } = loaded;
+        self.kept.install(tls);
         let text = |value: Option<&Located<String>>| value.map(|text| text.trim().to_owned());
         let server = config.server.as_ref();
         // A file without a name has an error and never gets here.
@@ -229,17 +272,10 @@ impl Recipe {
         if let Some(instructions) = text(server.and_then(|server| server.instructions.as_ref())) {
             builder = builder.instructions(instructions);
         }
-        let local = config.auth.as_ref().and_then(|auth| auth.local.as_ref());
-        if let Some(principal) = local.and_then(|local| local.principal.as_ref()) {
-            let mut caller = Principal::new(principal.as_str());
-            if let Some(tenant) = local.and_then(|local| local.tenant.as_ref()) {
-                caller = caller.with_tenant(tenant.as_str());
-            }
-            builder = builder.local_principal(caller);
-        }
         if let Some(policies) = policies {
             builder = policies.into_builder(builder, Arc::clone(&self.seals.clock));
         }
+        builder = callers::install(builder, settings, bearer);
         for tool in tools {
             builder = builder.raw_tool(tool);
         }
@@ -265,6 +301,12 @@ pub enum ServeError {
     /// The files cannot be watched.
     #[error(transparent)]
     Watch(#[from] WatchError),
+    /// Nobody may call over the standard streams.
+    #[error(
+        "the standard streams carry no credentials, and the file does not say who calls there; add `[auth.local]` \
+         with a principal, or serve HTTP with `--listen`"
+    )]
+    NoLocalCaller,
     /// The server could not listen, or its streams failed.
     #[error(transparent)]
     Serve(#[from] callgate_server::ServeError),

@@ -8,6 +8,7 @@
 pub mod config;
 
 mod build;
+mod callers;
 mod check;
 mod cursor;
 mod files;

@@ -7,10 +7,13 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use callgate_adapters::oauth::Bearer;
 use callgate_core::limits::Limits as GateLimits;
 use callgate_core::snapshot::Tool as GateTool;
+use callgate_server::Tls;
 
 use crate::build::{Built, build, gate_limits};
+use crate::callers::Settings;
 use crate::config::{Config, Finding, Limits, Report, parse, read_text};
 use crate::cursor::Seals;
 use crate::files::FileState;
@@ -22,6 +25,12 @@ pub(crate) struct Loaded {
     pub(crate) tools: Vec<Arc<GateTool>>,
     pub(crate) policies: Option<Policies>,
     pub(crate) gate_limits: GateLimits,
+    /// What the file says of callers.
+    pub(crate) settings: Settings,
+    /// The certificate with which TLS is ended.
+    pub(crate) tls: Option<Tls>,
+    /// What judges credentials; the recipe puts it here.
+    pub(crate) bearer: Option<Arc<Bearer>>,
     pub(crate) report: Report,
     /// The files whose change changes the result, as they were when they were read, the configuration
     /// first.
@@ -43,12 +52,12 @@ pub(crate) fn load(path: &Path, limits: &Limits, seals: &Arc<Seals>) -> Loaded {
         }
     };
     let directory = path.parent().unwrap_or_else(|| Path::new(""));
-    let built = on_own_thread(&config, directory, limits, seals).unwrap_or_else(|why| {
+    let mut built = on_own_thread(&config, directory, limits, seals).unwrap_or_else(|why| {
         let remedy = "free memory or threads of this machine and load again";
         Built { findings: vec![Finding::error("not_loaded", why, remedy)], ..Built::default() }
     });
-    findings.extend(built.findings);
     let read = policy::read(&config, directory, limits);
+    findings.append(&mut built.findings);
     findings.extend(read.findings);
     if findings.len() > limits.findings {
         let left = findings.len() - limits.findings;
@@ -60,9 +69,10 @@ pub(crate) fn load(path: &Path, limits: &Limits, seals: &Arc<Seals>) -> Loaded {
         ));
     }
     let gate_limits = gate_limits(&config);
-    let files = std::iter::once(state).chain(built.files).chain(read.files).collect();
-    let report = Report::new(findings);
-    Loaded { config, tools: built.tools, policies: read.policies, gate_limits, report, files }
+    let Built { tools, settings, tls, files, .. } = built;
+    let files = std::iter::once(state).chain(files).chain(read.files).collect();
+    let (policies, report) = (read.policies, Report::new(findings));
+    Loaded { config, tools, policies, gate_limits, settings, tls, bearer: None, report, files }
 }
 
 fn on_own_thread(

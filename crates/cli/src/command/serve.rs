@@ -15,6 +15,9 @@ pub(crate) fn run(serve: &Serve) -> Result<(), Failure> {
     let runtime = runtime()?;
     let _guard = runtime.enter();
     let gate = load(&serve.config)?;
+    if serve.listen.is_none() {
+        gate.check_stdio().map_err(|error| Failure::Serve(error.to_string()))?;
+    }
     let (options, limits) = (gate.http_options(), gate.stdio_limits());
     let (server, reloader) = gate.build().map_err(|error| Failure::Serve(error.to_string()))?;
     // Held until the end: dropping it stops the watch over the files.

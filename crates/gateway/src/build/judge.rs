@@ -131,6 +131,8 @@ impl Judge<'_> {
         definition.output_schema = Some(output);
         definition.timeout = tool.timeout_ms.as_ref().map(|timeout| Duration::from_millis(**timeout));
         definition.output_bytes = Some(output_bytes(max_bytes));
+        let scopes = tool.scopes.iter().flat_map(|scopes| scopes.iter());
+        definition.scopes = scopes.map(|scope| scope.to_string()).collect();
         let labels = tool.labels.iter().flat_map(|labels| labels.iter());
         definition.labels = labels.map(|label| label.to_string()).collect();
         definition

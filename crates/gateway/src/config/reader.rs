@@ -250,6 +250,31 @@ impl<'r, 't> Table<'r, 't> {
         tables
     }
 
+    /// Lists of strings under names of the user's choice, in the order of the file.
+    pub(crate) fn lists(&mut self, key: &'static str) -> Vec<(Located<String>, Vec<Located<String>>)> {
+        let Some(value) = self.value(key) else { return Vec::new() };
+        let DeValue::Table(table) = value.get_ref() else {
+            self.mismatch(key, value.span(), "a table of arrays", value.get_ref());
+            return Vec::new();
+        };
+        let mut lists = Vec::new();
+        for (name, value) in in_file_order(table) {
+            let DeValue::Array(items) = value.get_ref() else {
+                self.mismatch(name.get_ref(), value.span(), "an array of strings", value.get_ref());
+                continue;
+            };
+            let mut texts = Vec::with_capacity(items.len());
+            for item in items.iter() {
+                match item.get_ref() {
+                    DeValue::String(text) => texts.push(self.reading.located(item.span(), text.to_string())),
+                    other => self.mismatch(name.get_ref(), item.span(), "a string here", other),
+                }
+            }
+            lists.push((self.reading.located(name.span(), name.get_ref().to_string()), texts));
+        }
+        lists
+    }
+
     /// Reports a value of the wrong type.
     pub(crate) fn mismatch(&self, key: &str, span: Range<usize>, expected: &str, found: &DeValue<'_>) {
         self.reading.report(

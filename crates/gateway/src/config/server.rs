@@ -1,4 +1,4 @@
-//! `[server]`, `[http]`, `[auth.local]` and `[limits]`.
+//! `[server]`, `[http]` and `[limits]`.
 //!
 //! These tables hold no secret and start nothing. The loader reads them.
 
@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use super::finding::Finding;
 use super::located::Located;
 use super::reader::Table;
+use super::tls::{ENDS, TlsEnd};
 
 /// What the server says about itself.
 #[derive(Clone, Debug, JsonSchema)]
@@ -39,26 +40,8 @@ pub struct HttpTable {
     pub origins: Option<Located<Vec<Located<String>>>>,
     /// Whether clients of earlier revisions of the protocol are served. Default: true.
     pub legacy: Option<Located<bool>>,
-}
-
-/// Who calls.
-#[derive(Clone, Debug, Default, JsonSchema)]
-#[schemars(deny_unknown_fields)]
-pub struct AuthTable {
-    /// The caller on stdio and on loopback addresses.
-    pub local: Option<LocalPrincipal>,
-}
-
-/// The caller on stdio and on loopback addresses, who needs no credential.
-#[derive(Clone, Debug, JsonSchema)]
-#[schemars(deny_unknown_fields)]
-pub struct LocalPrincipal {
-    /// Who it is; `:principal` in SQL.
-    #[schemars(required)]
-    pub principal: Option<Located<String>>,
-    /// On whose data; `:tenant` in SQL.
-    #[schemars(required)]
-    pub tenant: Option<Located<String>>,
+    /// `proxy` when a proxy in front ends TLS. Then no caller is taken for a local one.
+    pub tls: Option<Located<TlsEnd>>,
 }
 
 /// Bounds for every tool that does not set its own.
@@ -103,6 +86,7 @@ impl HttpTable {
             hosts: table.strings("hosts"),
             origins: table.strings("origins"),
             legacy: table.boolean("legacy"),
+            tls: table.choice("tls", ENDS),
         };
         if let Some(path) = http.path.as_ref().filter(|path| !path.starts_with('/')) {
             let finding =
@@ -131,25 +115,6 @@ impl HttpTable {
         }
         table.finish();
         http
-    }
-}
-
-impl AuthTable {
-    pub(super) fn read(mut table: Table<'_, '_>) -> Self {
-        let local = table.table("local", "[auth.local]").map(LocalPrincipal::read);
-        table.finish();
-        Self { local }
-    }
-}
-
-impl LocalPrincipal {
-    fn read(mut table: Table<'_, '_>) -> Self {
-        let local = Self {
-            principal: table.required_string("principal", "\"dana\""),
-            tenant: table.required_string("tenant", "\"tenant-a\""),
-        };
-        table.finish();
-        local
     }
 }
 

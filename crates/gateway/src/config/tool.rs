@@ -5,6 +5,7 @@
 
 use schemars::JsonSchema;
 
+use super::auth::scopes;
 use super::finding::Finding;
 use super::located::Located;
 use super::reader::Table;
@@ -39,6 +40,8 @@ pub struct Tool {
     /// How many bytes the rows of a result may take as JSON. Default: the one of `[limits]`.
     #[schemars(range(min = 1_024, max = 16_777_216))]
     pub max_bytes: Option<Located<u64>>,
+    /// Scopes that the token of a caller must have, all of them.
+    pub scopes: Option<Located<Vec<Located<String>>>>,
     /// Words that policies can refer to.
     pub labels: Option<Located<Vec<Located<String>>>>,
     /// What the tool does.
@@ -101,6 +104,7 @@ impl Tool {
             timeout_ms: table.integer("timeout_ms", 1..=3_600_000),
             max_rows: table.integer("max_rows", 1..=100_000),
             max_bytes: table.integer("max_bytes", 1024..=16_777_216),
+            scopes: scopes(&mut table, "scopes"),
             labels: table.strings("labels"),
             work,
         };

@@ -1,0 +1,247 @@
+//! From the tables that say who calls to what the authenticator is made of.
+//!
+//! Secrets are read here and nowhere else, and never shown. Nothing is asked of an authorization server: it
+//! need not be there when the file is loaded. The build step calls it.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::time::Duration;
+
+use callgate_adapters::oauth::{
+    Algorithm, ClaimPath, Introspection, KeySource, OpaqueTokens, Options, StaticToken, Tenancy, TokenType,
+};
+use callgate_core::principal::Principal;
+use callgate_server::{ProtectedResource, Tls};
+
+use super::Built;
+use crate::callers::Settings;
+use crate::config::{
+    AuthTable, ClaimsTable, Config, Finding, IntrospectionTable, Located, OAuthTable, TlsTable, TokenTable,
+    read_text,
+};
+use crate::files::FileState;
+
+/// Bytes of a file with certificates or a key.
+const PEM_BYTES: usize = 256 << 10;
+
+/// What the tables say of callers; what is wrong goes to the findings.
+pub(super) fn build(config: &Config, directory: &Path, built: &mut Built) {
+    built.tls = config.tls.as_ref().and_then(|table| tls(table, directory, built));
+    if let (Some(_), Some(http)) = (&config.tls, config.http.as_ref().and_then(|http| http.tls.as_ref())) {
+        let finding = Finding::error(
+            "conflict",
+            "TLS is ended by a proxy and by this server",
+            "remove `tls` under `[http]`, or the table `[tls]`",
+        );
+        built.findings.push(finding.at(http.place().clone()));
+    }
+    let Some(auth) = &config.auth else { return };
+    let tenancy = if config.source.iter().any(|(_, source)| source.tenant_scoped()) {
+        Tenancy::Required
+    } else {
+        Tenancy::Optional
+    };
+    check_scopes(config, auth, built);
+    built.settings = Settings {
+        local: auth.local.as_ref().and_then(local),
+        oauth: auth.oauth.as_ref().and_then(|table| oauth(table, tenancy, directory, built)),
+        resource: auth.oauth.as_ref().and_then(resource),
+        tokens: auth.token.iter().filter_map(|table| token(table, tenancy, built)).collect(),
+    };
+}
+
+fn texts(list: &Option<Located<Vec<Located<String>>>>) -> Vec<String> {
+    list.iter().flat_map(|texts| texts.iter()).map(ToString::to_string).collect()
+}
+
+/// Whose calls those of this machine are.
+fn local(table: &crate::config::LocalPrincipal) -> Option<Principal> {
+    let mut principal = Principal::new(table.principal.as_ref()?.as_str())
+        .with_groups(texts(&table.groups))
+        .with_scopes(texts(&table.scopes));
+    if let Some(tenant) = &table.tenant {
+        principal = principal.with_tenant(tenant.as_str());
+    }
+    if let Some(purpose) = &table.purpose {
+        principal = principal.with_purpose(purpose.as_str());
+    }
+    Some(principal)
+}
+
+fn token(table: &TokenTable, tenancy: Tenancy, built: &mut Built) -> Option<StaticToken> {
+    let digest = StaticToken::parse_digest(table.digest.as_ref()?)?;
+    let subject = table.principal.as_ref().unwrap_or(&table.name);
+    let mut principal =
+        Principal::new(subject.as_str()).with_groups(texts(&table.groups)).with_scopes(texts(&table.scopes));
+    match &table.tenant {
+        Some(tenant) => principal = principal.with_tenant(tenant.as_str()),
+        None if tenancy == Tenancy::Required => {
+            let finding = Finding::error(
+                "missing_tenant",
+                format!(
+                    "the token `{}` has no tenant, and a source keeps data apart by tenant",
+                    table.name.as_str()
+                ),
+                "add `tenant`, the one whose data its caller may see",
+            );
+            built.findings.push(finding.at(table.name.place().clone()));
+        }
+        None => {}
+    }
+    if let Some(purpose) = &table.purpose {
+        principal = principal.with_purpose(purpose.as_str());
+    }
+    if let Some(expires) = table.expires.as_ref().and_then(|text| StaticToken::parse_time(text)) {
+        principal = principal.with_expiry(expires);
+    }
+    Some(StaticToken::new(digest, principal))
+}
+
+fn resource(table: &OAuthTable) -> Option<ProtectedResource> {
+    let mut resource =
+        ProtectedResource::new(table.resource.as_ref()?.as_str(), table.issuer.as_ref()?.as_str());
+    resource.scopes_supported = table.scopes_supported.as_ref().map(|_| texts(&table.scopes_supported));
+    resource.required_scopes = texts(&table.required_scopes);
+    resource.initial_scopes = texts(&table.initial_scopes);
+    Some(resource)
+}
+
+fn oauth(table: &OAuthTable, tenancy: Tenancy, directory: &Path, built: &mut Built) -> Option<Options> {
+    let issuer = table.issuer.as_ref()?;
+    let audience = table.audience.as_ref().or(table.resource.as_ref())?;
+    let mut options = Options::new(issuer.as_str(), audience.as_str());
+    if let Some(jwks) = &table.jwks {
+        options.keys = match jwks.strip_prefix("file:") {
+            Some(path) => KeySource::File(directory.join(path)),
+            None => KeySource::Url(jwks.to_string()),
+        };
+    }
+    if table.algorithms.is_some() {
+        let names = texts(&table.algorithms);
+        options.algorithms = names.iter().filter_map(|name| Algorithm::of_name(name)).collect();
+    }
+    if table.require_at_jwt.as_ref().is_some_and(|required| **required) {
+        options.token_type = TokenType::AccessToken;
+    }
+    if let Some(seconds) = &table.leeway_s {
+        options.leeway = Duration::from_secs(**seconds);
+    }
+    if let Some(seconds) = &table.cache_s {
+        options.cache = Duration::from_secs(**seconds);
+    }
+    if let Some(claims) = &table.claims {
+        set_claims(claims, &mut options);
+    }
+    options.required_scopes = texts(&table.required_scopes);
+    let implied = |scopes: &[Located<String>]| scopes.iter().map(ToString::to_string).collect();
+    options.implies =
+        table.implies.iter().map(|(scope, scopes)| (scope.to_string(), implied(scopes))).collect();
+    options.tenancy = tenancy;
+    if let Some(table) = &table.introspection {
+        options.introspection = Some(introspection(table, directory, built)?);
+    }
+    Some(options)
+}
+
+fn set_claims(table: &ClaimsTable, options: &mut Options) {
+    let path = |text: &Option<Located<String>>| text.as_ref().and_then(|text| ClaimPath::parse(text));
+    let claims = &mut options.claims;
+    for (written, claim) in [
+        (&table.subject, &mut claims.subject),
+        (&table.tenant, &mut claims.tenant),
+        (&table.groups, &mut claims.groups),
+        (&table.purpose, &mut claims.purpose),
+    ] {
+        if let Some(path) = path(written) {
+            *claim = path;
+        }
+    }
+    claims.scopes = path(&table.scopes);
+    claims.client = path(&table.client);
+}
+
+fn introspection(table: &IntrospectionTable, directory: &Path, built: &mut Built) -> Option<Introspection> {
+    let reference = table.client_secret.as_ref()?;
+    if let crate::config::SecretRef::File(path) = &**reference {
+        built.files.push(FileState::now(directory.join(path)));
+    }
+    let secret = match reference.follow(directory) {
+        Ok(secret) => secret,
+        Err(finding) => {
+            built.findings.push(finding.at(reference.place().clone()));
+            return None;
+        }
+    };
+    let (url, client) = (table.url.as_ref()?, table.client_id.as_ref()?);
+    let mut introspection = Introspection::new(url.as_str(), client.as_str(), secret);
+    if let Some(authentication) = &table.authentication {
+        introspection.authentication = **authentication;
+    }
+    if table.all.as_ref().is_some_and(|all| **all) {
+        introspection.tokens = OpaqueTokens::All;
+    }
+    Some(introspection)
+}
+
+fn tls(table: &TlsTable, directory: &Path, built: &mut Built) -> Option<Tls> {
+    let mut read = |path: &Located<String>, what: &str| {
+        let full = directory.join(path.as_str());
+        built.files.push(FileState::now(full.as_path()));
+        read_text(&full, PEM_BYTES)
+            .map_err(|why| {
+                let finding = Finding::error(
+                    "unreadable_file",
+                    format!("the file {:?} with the {what} cannot be read: {why}", path.as_str()),
+                    why.remedy("check the name and the permissions"),
+                );
+                built.findings.push(finding.at(path.place().clone()));
+            })
+            .ok()
+    };
+    let (certificate, key) = (table.certificate.as_ref()?, table.key.as_ref()?);
+    let (certificates, private) = (read(certificate, "certificate"), read(key, "private key"));
+    match Tls::from_pem(certificates?.as_bytes(), private?.as_bytes()) {
+        Ok(tls) => Some(tls),
+        Err(error) => {
+            let finding = Finding::error(
+                "bad_certificate",
+                format!("TLS cannot be served: {error}"),
+                "give the certificate of the server, its chain after it, and the key that it was made for, all \
+                 in PEM",
+            );
+            built.findings.push(finding.at(certificate.place().clone()));
+            None
+        }
+    }
+}
+
+/// A tool whose scopes no caller can have is never called; most often one of the two is misspelled.
+fn check_scopes(config: &Config, auth: &AuthTable, built: &mut Built) {
+    let mut granted: BTreeSet<String> = BTreeSet::new();
+    let own =
+        auth.local.iter().map(|local| &local.scopes).chain(auth.token.iter().map(|token| &token.scopes));
+    own.for_each(|scopes| granted.extend(texts(scopes)));
+    if let Some(oauth) = &auth.oauth {
+        // An issuer may grant anything, unless the file says what it grants.
+        if oauth.scopes_supported.is_none() {
+            return;
+        }
+        granted.extend(texts(&oauth.scopes_supported));
+        for (scope, narrower) in &oauth.implies {
+            if granted.contains(scope.as_str()) {
+                granted.extend(narrower.iter().map(ToString::to_string));
+            }
+        }
+    }
+    for scope in config.tool.iter().flat_map(|tool| &tool.scopes).flat_map(|scopes| scopes.iter()) {
+        if !granted.contains(scope.as_str()) {
+            let finding = Finding::warning(
+                "unreachable_scope",
+                format!("no caller can have the scope `{}`", scope.as_str()),
+                "grant it under `[auth.local]` or `[auth.token]`, list it in `scopes_supported` of `[auth.oauth]`, \
+                 or correct its name",
+            );
+            built.findings.push(finding.at(scope.place().clone()));
+        }
+    }
+}
