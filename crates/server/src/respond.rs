@@ -341,7 +341,7 @@ pub(crate) fn push_refusal(out: &mut String, refusal: &Refusal) {
 /// Opens `_meta` with what each result of a call has: who answers, and the receipt.
 fn open_meta(out: &mut String, published: &Published, settled: &Settled) {
     out.push_str(&published.identity.meta_to_receipt);
-    settled.receipt().write(out, settled.contract().shown_digest(), &published.policy);
+    settled.receipt().write(out, settled.contract().shown_digest(), &published.policy_revision);
 }
 
 fn open_meta_without_receipt(out: &mut String, published: &Published) {

@@ -114,7 +114,7 @@ pub(crate) struct Published {
     pub(crate) resources: Arc<Resources>,
     pub(crate) identity: Arc<Identity>,
     /// The policy revision of the gate with its text, which each receipt shows.
-    pub(crate) policy: ShownDigest,
+    pub(crate) policy_revision: ShownDigest,
     pub(crate) instructions: Option<String>,
     pub(crate) offered: Offered,
     /// The `ServerCapabilities` object.
@@ -169,7 +169,7 @@ impl Published {
             prompt_list: List::new(ListKind::Prompts, prompt_entries.collect(), size),
             discover: [Bytes::new(), Bytes::new()],
             capabilities: offered.render(),
-            policy: ShownDigest::new(gate.policy_revision),
+            policy_revision: ShownDigest::new(gate.policy_revision),
             gate,
             policy,
             prompts,
