@@ -11,11 +11,13 @@ use super::number::Decimal;
 use super::parse::parse;
 
 mod escape;
+mod fingerprint;
 mod parts;
 
 pub(super) use escape::decode_string;
 pub use escape::unescape;
-pub use parts::{Entries, Entry, Fingerprint, Items, Members, Part, Parts};
+pub use fingerprint::Fingerprint;
+pub use parts::{Entries, Entry, Items, Members, Part, Parts};
 
 /// What a node of the index stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -17,7 +17,7 @@ impl<'p, 'v> Run<'p, 'v> {
         match self.program.ops.get(op as usize) {
             // Those that most strings of tools have. What is not accepted here is judged again.
             Some(Op::Words(words)) if words.len() <= 8 => Ok(Word::position(words, part).is_some()),
-            Some(Op::Word(word)) => Ok(word.is_value(part)),
+            Some(Op::Word(word)) => Ok(word.is_plain_value(part)),
             Some(Op::Pattern(pattern)) => {
                 self.budget.charge(pattern.cost(part.raw_len()))?;
                 Ok(part.plain_bytes().is_some_and(|text| pattern.matches_bytes(text)))

@@ -42,41 +42,41 @@ enum Scheme {
 
 /// One pass from the scheme to the fragment.
 fn is_reference(text: &str, needed: Scheme, beyond: Beyond) -> bool {
-    let after_scheme = after_scheme(text.as_bytes());
-    if after_scheme.is_none() && needed == Scheme::Required {
+    let bytes = text.as_bytes();
+    let scheme = after_scheme(bytes);
+    if scheme.is_none() && needed == Scheme::Required {
         return false;
     }
-    let mut at = after_scheme.unwrap_or(0);
-    let rest = text.get(at..).unwrap_or_default();
-    if let Some(after) = rest.strip_prefix("//") {
-        let host = run(after, 0, &HOST, beyond);
-        let mut end = host;
-        if !matches!(after.as_bytes().get(host), None | Some(b'/' | b'?' | b'#')) {
+    let mut at = scheme.unwrap_or(0);
+    if let Some(b"//") = bytes.get(at..at + 2) {
+        let start = at + 2;
+        at = run(text, start, &HOST, beyond);
+        let ends = |byte: &u8| matches!(byte, b'/' | b'?' | b'#');
+        if bytes.get(at).is_some_and(|byte| !ends(byte)) {
             // There is more than a host.
-            let ends = |byte: u8| matches!(byte, b'/' | b'?' | b'#');
-            end = after.bytes().position(ends).unwrap_or(after.len());
-            if !is_authority(after.get(..end).unwrap_or_default(), beyond) {
+            let authority = bytes.iter().skip(start).take_while(|byte| !ends(byte)).count();
+            at = start + authority;
+            if !is_authority(text.get(start..at).unwrap_or_default(), beyond) {
                 return false;
             }
         }
-        at += 2 + end;
     }
     let path = at;
     at = run(text, at, &PATH, beyond);
-    if after_scheme.is_none() {
+    if scheme.is_none() {
         // A colon in the first segment of a relative path would read as a scheme.
-        let first = text.as_bytes().get(path..at).unwrap_or_default();
-        if first.iter().take_while(|byte| **byte != b'/').any(|byte| *byte == b':') {
+        let path = bytes.get(path..at).unwrap_or_default();
+        if path.iter().take_while(|byte| **byte != b'/').any(|byte| *byte == b':') {
             return false;
         }
     }
-    if text.as_bytes().get(at) == Some(&b'?') {
+    if bytes.get(at) == Some(&b'?') {
         at = run(text, at + 1, &QUERY, beyond);
     }
-    if text.as_bytes().get(at) == Some(&b'#') {
+    if bytes.get(at) == Some(&b'#') {
         at = run(text, at + 1, &QUERY, beyond);
     }
-    at == text.len()
+    at == bytes.len()
 }
 
 /// The place behind the colon of a scheme, if the text begins with one.
@@ -135,23 +135,32 @@ fn made_of(text: &str, set: &Set, beyond: Beyond) -> bool {
 }
 
 /// The end of the longest such run from a place on.
+#[inline]
 fn run(text: &str, start: usize, set: &Set, beyond: Beyond) -> usize {
     let bytes = text.as_bytes();
     let mut at = start;
-    loop {
-        at += bytes.get(at..).unwrap_or_default().iter().take_while(|byte| set.has(**byte)).count();
-        at += match bytes.get(at..) {
-            Some([b'%', high, low, ..]) if high.is_ascii_hexdigit() && low.is_ascii_hexdigit() => 3,
-            Some([first, ..]) if !first.is_ascii() => {
-                // The run has ended between two characters.
-                match text.get(at..).and_then(|rest| rest.chars().next()) {
-                    Some(character) if beyond(character) => character.len_utf8(),
-                    _ => return at,
-                }
-            }
-            _ => return at,
-        };
+    while let Some(&byte) = bytes.get(at) {
+        if set.has(byte) {
+            at += 1;
+            continue;
+        }
+        match longer(text, at, beyond) {
+            Some(after) => at = after,
+            None => break,
+        }
     }
+    at
+}
+
+/// The place after a percent-encoding or a character beyond ASCII.
+#[cold]
+fn longer(text: &str, at: usize, beyond: Beyond) -> Option<usize> {
+    if let Some([b'%', high, low, ..]) = text.as_bytes().get(at..) {
+        return (high.is_ascii_hexdigit() && low.is_ascii_hexdigit()).then_some(at + 3);
+    }
+    // A run ends between two characters.
+    let character = text.get(at..)?.chars().next()?;
+    (!character.is_ascii() && beyond(character)).then_some(at + character.len_utf8())
 }
 
 pub(super) fn is_uri_template(text: &str) -> bool {

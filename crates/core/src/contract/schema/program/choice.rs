@@ -53,7 +53,11 @@ impl Tag {
     /// The alternative that alone can accept an object.
     #[inline(always)]
     pub(in crate::contract::schema) fn chosen(&self, object: Value<'_>) -> Option<usize> {
-        let member = object.entries().find(|entry| self.name.is_value(entry.name))?.value;
+        let member = match object.entries().find(|entry| self.name.is_plain_value(entry.name)) {
+            Some(entry) => entry.value,
+            // The name may have been written with escapes.
+            None => object.get(self.name.text())?.part(),
+        };
         Word::position(&self.words, member)
     }
 }

@@ -68,9 +68,8 @@ impl Properties {
         name: Part<'_>,
         near: &mut &'p [Property],
     ) -> Option<&'p Property> {
-        if let Some(print) = name.fingerprint()
-            && let [property, others @ ..] = *near
-            && property.name.is(print, name)
+        if let [property, others @ ..] = *near
+            && property.name.is_plain_value(name)
         {
             *near = others;
             return Some(property);

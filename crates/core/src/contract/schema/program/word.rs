@@ -28,13 +28,16 @@ impl Word {
         self.print == print && (print.is_complete() || part.plain_bytes() == Some(self.text.as_bytes()))
     }
 
-    /// Whether a value is this word.
+    /// Whether a value is this word and is written without escapes.
     #[inline(always)]
+    pub(in crate::contract::schema) fn is_plain_value(&self, part: Part<'_>) -> bool {
+        part.has_fingerprint(&self.print)
+            && (self.print.is_complete() || part.plain_bytes() == Some(self.text.as_bytes()))
+    }
+
+    /// Whether a value is this word.
     pub(in crate::contract::schema) fn is_value(&self, part: Part<'_>) -> bool {
-        match part.fingerprint() {
-            Some(print) => self.is(print, part),
-            None => part.value().is_str(&self.text),
-        }
+        self.is_plain_value(part) || (!part.is_plain() && part.value().is_str(&self.text))
     }
 
     /// The place among the words of the one that a value is.
