@@ -14,6 +14,7 @@ mod listen;
 mod params;
 mod published;
 mod read;
+mod seen;
 
 pub(crate) use inquiry::Reply;
 pub(crate) use list::{Entry, ListKind};

@@ -34,14 +34,15 @@ impl Entropy for Still {
 pub fn cursor(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     for kind in [ListKind::Tools, ListKind::Resources, ListKind::Templates, ListKind::Prompts] {
-        if let Some(key) = cursor::decode(kind, text) {
-            assert_eq!(cursor::encode(kind, &key), text, "a cursor has one spelling");
+        if let Some(key) = cursor::decode(kind, "", text) {
+            assert_eq!(cursor::encode(kind, "", &key), text, "a cursor has one spelling");
         }
-        let ours = cursor::encode(kind, text);
+        let ours = cursor::encode(kind, "", text);
         // A key that is too long for a cursor is not found again, and never another one in its place.
-        assert!(cursor::decode(kind, &ours).is_none_or(|key| key == text), "a cursor leads to its entry");
+        assert!(cursor::decode(kind, "", &ours).is_none_or(|key| key == text), "a cursor leads to its entry");
         let other = if kind == ListKind::Tools { ListKind::Prompts } else { ListKind::Tools };
-        assert!(cursor::decode(other, &ours).is_none(), "a cursor belongs to one list");
+        assert!(cursor::decode(other, "", &ours).is_none(), "a cursor belongs to one list");
+        assert!(cursor::decode(kind, "tag", &ours).is_none(), "a cursor belongs to one set of callers");
     }
     sealed(bytes, text);
 }

@@ -19,6 +19,9 @@ pub struct Limits {
     pub subscriptions: usize,
     /// Resources that one subscription may watch. Default and most: 128, what one set of bits holds.
     pub watched_resources: usize,
+    /// Bytes of lists of tools that are kept rendered, where callers see different ones. Default: 32 MiB,
+    /// hundreds of sets of callers with a hundred tools each; what does not fit is rendered again.
+    pub shared_list_bytes: usize,
     /// Values that one completion shows. Default and most: 100, as the specification says.
     pub completion_values: usize,
 }
@@ -30,6 +33,7 @@ impl Default for Limits {
             page_size: 100,
             subscriptions: 16_384,
             watched_resources: 128,
+            shared_list_bytes: 32 << 20,
             completion_values: 100,
         }
     }

@@ -199,9 +199,11 @@ fn seen<'p>(
     principal: &'p Principal,
     kind: ListKind,
     published: &'p Published,
-) -> impl Iterator<Item = &'p Entry> {
-    let entries = published.list(kind).entries().iter();
-    entries.filter(move |entry| published.is_visible(kind, principal, entry))
+) -> impl Iterator<Item = &'p Entry> + use<'p> {
+    let visible = published.visible(kind, principal);
+    let entries = published.list(kind).entries().iter().enumerate();
+    let is_seen = move |at| visible.as_ref().is_none_or(|set| set.contains(at));
+    entries.filter(move |(at, _)| is_seen(*at)).map(|(_, entry)| entry)
 }
 
 impl Listener {

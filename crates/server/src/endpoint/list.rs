@@ -1,11 +1,10 @@
-//! Lists: rendered once per snapshot and page where all principals see the same, else once per request.
+//! Lists: rendered once per snapshot and page for all principals who see the same.
 //!
 //! A list is a function of the snapshot and the principal alone; it must never vary with the connection
 //! or with an earlier request. Source:
 //! <https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/caching>
 
 use bytes::Bytes;
-use callgate_core::principal::Principal;
 use callgate_protocol::Request;
 use callgate_protocol::json::{push_integer, push_string};
 
@@ -80,12 +79,13 @@ pub(crate) struct List {
     pages: Vec<Rendered>,
 }
 
+/// One page as it leaves.
 #[derive(Debug)]
-struct Rendered {
+pub(super) struct Rendered {
     /// The key after which this page starts; nothing for the first.
     after: Option<String>,
     /// The result object and the end of the envelope.
-    body: Bytes,
+    pub(super) body: Bytes,
 }
 
 /// One page of a list.
@@ -112,20 +112,29 @@ impl List {
 
     /// Renders all pages, for a list that is the same for everybody.
     pub(super) fn render(&mut self, frame: Frame<'_>) {
+        self.pages = self.pages(frame, EVERYBODY, |_| true);
+    }
+
+    /// All pages of those entries whose places are seen. Their cursors are bound to the tag.
+    pub(super) fn pages(
+        &self,
+        frame: Frame<'_>,
+        tag: &str,
+        is_seen: impl Fn(usize) -> bool,
+    ) -> Vec<Rendered> {
         let mut pages = Vec::new();
         let mut after: Option<String> = None;
         loop {
-            let page = self.page_after(after.as_deref(), |_| true);
+            let page = self.page_after(after.as_deref(), tag, &is_seen);
             let body = render(self.kind, &page, frame);
             let last = page.entries.last().map(|entry| entry.key.clone());
             let more = page.next.is_some();
             pages.push(Rendered { after, body });
             if !more {
-                break;
+                return pages;
             }
             after = last;
         }
-        self.pages = pages;
     }
 
     /// All entries.
@@ -133,11 +142,12 @@ impl List {
         &self.entries
     }
 
-    fn page_after<'p>(&'p self, after: Option<&str>, is_visible: impl Fn(&Entry) -> bool) -> Page<'p> {
+    fn page_after(&self, after: Option<&str>, tag: &str, is_seen: impl Fn(usize) -> bool) -> Page<'_> {
         let start = after.map_or(0, |key| self.entries.partition_point(|entry| entry.key.as_str() <= key));
-        let mut rest = self.entries.get(start..).unwrap_or_default().iter().filter(|entry| is_visible(entry));
+        let rest = self.entries.iter().enumerate().skip(start);
+        let mut rest = rest.filter(|(at, _)| is_seen(*at)).map(|(_, entry)| entry);
         let entries: Vec<_> = rest.by_ref().take(self.page_size).collect();
-        let next = rest.next().and(entries.last()).map(|last| cursor::encode(self.kind, &last.key));
+        let next = rest.next().and(entries.last()).map(|last| cursor::encode(self.kind, tag, &last.key));
         Page { entries, next }
     }
 }
@@ -185,17 +195,6 @@ impl Published {
             ListKind::Prompts => &self.prompt_list,
         }
     }
-
-    /// Whether the principal may see an entry. Only tools are subject to the policy yet.
-    pub(super) fn is_visible(&self, kind: ListKind, principal: &Principal, entry: &Entry) -> bool {
-        if kind != ListKind::Tools || self.gate.policy.is_same_for_all() {
-            return true;
-        }
-        self.gate
-            .catalogue
-            .find(&entry.key)
-            .is_some_and(|tool| self.gate.policy.is_visible(principal, tool.contract()))
-    }
 }
 
 impl Endpoint {
@@ -211,18 +210,27 @@ impl Endpoint {
             None => None,
             Some(value) => Some(value.as_str().ok_or(Fault::params("`cursor` must be a string"))?),
         };
-        let after = cursor.map(|cursor| decode(kind, &cursor)).transpose()?;
         let list = published.list(kind);
+        let seen = published.visible(kind, &principal).map(|set| published.seen(&set));
+        let (pages, tag) = match &seen {
+            Some(seen) => (&seen.pages, &*seen.tag),
+            None => (&list.pages, EVERYBODY),
+        };
+        let after = cursor.map(|cursor| decode(kind, tag, &cursor)).transpose()?;
         // A list that changed since the cursor was given has other pages; then this page is made anew.
-        if let Some(page) = list.pages.iter().find(|page| page.after == after) {
+        if let Some(page) = pages.iter().find(|page| page.after == after) {
             return Ok(shared(request.id(), page.body.clone()));
         }
-        let page = list.page_after(after.as_deref(), |entry| published.is_visible(kind, &principal, entry));
+        let is_seen = |at| seen.as_ref().is_none_or(|seen| seen.set.contains(at));
+        let page = list.page_after(after.as_deref(), tag, is_seen);
         Ok(shared(request.id(), render(kind, &page, published.frame())))
     }
 }
 
-fn decode(kind: ListKind, cursor: &str) -> Result<String, Fault> {
-    cursor::decode(kind, cursor)
+/// What the cursors of a list are bound to that is the same for everybody: they outlive a change of it.
+const EVERYBODY: &str = "";
+
+fn decode(kind: ListKind, tag: &str, cursor: &str) -> Result<String, Fault> {
+    cursor::decode(kind, tag, cursor)
         .ok_or(Fault::params("`cursor` is none that this server gave for this list; start again without it"))
 }

@@ -9,6 +9,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use callgate_core::contract::digest::ShownDigest;
 use callgate_core::port::Transport;
+use callgate_core::principal::Principal;
 use callgate_core::receipt::RECEIPT_KEY;
 use callgate_core::snapshot::Snapshot;
 use callgate_protocol::Revision;
@@ -16,6 +17,7 @@ use callgate_protocol::json::push_string;
 use callgate_protocol::meta::SERVER_INFO;
 
 use super::list::{CacheScope, Entry, Frame, List, ListKind, push_cache};
+use super::seen::SeenLists;
 use crate::builder::PolicySource;
 use crate::limits::Limits;
 use crate::prompt::Prompt;
@@ -126,6 +128,8 @@ pub(crate) struct Published {
     policy: PolicySource,
     pub(super) list_ttl: Duration,
     pub(super) tools: List,
+    /// The lists of those who see only some of the tools.
+    pub(super) seen_lists: SeenLists,
     pub(super) resource_list: List,
     pub(super) template_list: List,
     pub(super) prompt_list: List,
@@ -151,7 +155,12 @@ impl Published {
         let protection = protection.map(|source| Protection::new(source, scopes));
         prompts.sort_by(|one, other| one.name().cmp(other.name()));
         let size = limits.page_size;
-        let tools = gate.catalogue.tools().map(|tool| Entry {
+        // Where all see the same, what nobody sees is left out here, whoever is asked about.
+        let everybody = gate.policy.is_same_for_all().then(|| Principal::new(""));
+        let visible = everybody.map(|anybody| gate.policy.visible(&anybody, &gate.catalogue));
+        let tools = gate.catalogue.tools().enumerate();
+        let tools = tools.filter(|(at, _)| visible.as_ref().is_none_or(|set| set.contains(*at)));
+        let tools = tools.map(|(_, tool)| Entry {
             key: tool.contract().name().as_str().to_owned(),
             json: tool.contract().rendered().to_owned(),
         });
@@ -167,6 +176,7 @@ impl Published {
             resource_list: List::new(ListKind::Resources, resources.entries(), size),
             template_list: List::new(ListKind::Templates, resources.template_entries(), size),
             prompt_list: List::new(ListKind::Prompts, prompt_entries.collect(), size),
+            seen_lists: SeenLists::default(),
             discover: [Bytes::new(), Bytes::new()],
             capabilities: offered.render(),
             policy_revision: ShownDigest::new(gate.policy_revision),
