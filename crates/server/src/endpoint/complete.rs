@@ -57,11 +57,6 @@ impl Endpoint {
             value.ok_or_else(|| Fault::params(format!("`{}.{}` must be a string", path[0], path[1])))
         };
         let (argument, value) = (text(["argument", "name"])?, text(["argument", "value"])?);
-        let completer = match &*text(["ref", "type"])? {
-            "ref/prompt" => of_prompt(published, &text(["ref", "name"])?, &argument)?,
-            "ref/resource" => of_template(published, &text(["ref", "uri"])?, &argument)?,
-            _ => return Err(Fault::params("`ref.type` must be ref/prompt or ref/resource")),
-        };
         let completing = Completing { value: value.into_owned(), arguments: chosen(params)? };
         let inquiry = Inquiry {
             name: &argument,
@@ -73,6 +68,12 @@ impl Endpoint {
             peer,
         };
         let opened = self.open_inquiry(published, "completion/complete", inquiry).await?;
+        // Looked for only now: what exists is told to nobody whose credential is not good.
+        let completer = match &*text(["ref", "type"])? {
+            "ref/prompt" => of_prompt(published, &text(["ref", "name"])?, &argument)?,
+            "ref/resource" => of_template(published, &text(["ref", "uri"])?, &argument)?,
+            _ => return Err(Fault::params("`ref.type` must be ref/prompt or ref/resource")),
+        };
         let Some(completer) = completer else { return Ok(Completions { values: Vec::new(), total: 0 }) };
         let exchange = opened.exchange();
         let result =

@@ -130,7 +130,7 @@ mod tests {
             assert!(lists.kept.lock().unwrap().bytes <= 4000);
         }
         // One that is too large by itself is neither rendered nor kept.
-        let large = seen(&lists, 0xff, 700);
+        let large = seen(&SeenLists::default(), 0xff, 700);
         assert!(large.pages.is_empty() && !large.tag.is_empty());
     }
 }

@@ -171,10 +171,42 @@ async fn a_list_varies_by_the_credential_of_the_request_and_is_then_private() {
         assert!(reader.result().get("nextCursor").is_none());
         assert_eq!(reader.string(&["cacheScope"]), "private");
         let swapped = list_as(&caller, "reader", &cursor).await;
-        assert_eq!(names(&swapped), ["slow", "sum"], "another's cursor shows nothing of theirs");
+        let code = swapped.error().get("code").unwrap().raw();
+        assert_eq!((swapped.status, code), (400, "-32602"), "another's cursor is none");
+        assert_eq!(names(&list_as(&caller, "writer", &cursor).await), ["slow", "sum"]);
         let nobody = caller.send("tools/list", "").await;
         assert_eq!((nobody.status, nobody.error().get("code").unwrap().raw()), (401, "-32600"));
     }
+}
+
+/// Hides one tool from everybody, and lets the others be listed for a moment only.
+struct HidesFromAll;
+
+impl Policy for HidesFromAll {
+    fn is_visible(&self, _: &Principal, contract: &Contract) -> bool {
+        contract.name().as_str() != "hidden"
+    }
+
+    fn is_same_for_all(&self) -> bool {
+        true
+    }
+
+    fn is_steady(&self) -> bool {
+        false
+    }
+
+    fn decide<'a>(&'a self, _: Question<'a>) -> PortAnswer<'a, Result<Decision, Refusal>> {
+        PortAnswer::now(Ok(Decision::Permit { policies: Vec::new() }))
+    }
+}
+
+#[tokio::test]
+async fn what_is_hidden_from_everybody_is_in_no_shared_list() {
+    let builder = with_tools(&["a", "hidden", "z"]).policy(HidesFromAll, Digest::of_bytes(b"hides"));
+    let answer = Caller::new(builder).send("tools/list", "").await;
+    assert_eq!(names(&answer), ["a", "z"]);
+    assert_eq!(answer.string(&["cacheScope"]), "public");
+    assert_eq!(answer.result().get("ttlMs").unwrap().raw(), "0", "the next moment can differ");
 }
 
 /// Requirements: TOOL-08, TOOL-21
