@@ -25,6 +25,7 @@ use std::time::Duration;
 use callgate_protocol::json::Document;
 
 use crate::limits::Limits;
+use crate::rate::Allowance;
 use digest::{ContractDigest, DigestBuilder, ShownDigest};
 use mask::Masks;
 use schema::Schema;
@@ -44,6 +45,8 @@ pub struct Contract {
     pub(crate) input_prefix: DigestBuilder,
     pub(crate) timeout: Duration,
     pub(crate) output_bytes: usize,
+    pub(crate) allowance: Allowance,
+    pub(crate) allowance_of_caller: Allowance,
     pub(crate) rendered: String,
     pub(crate) labels: Vec<String>,
     pub(crate) scopes: Vec<String>,

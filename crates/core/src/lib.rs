@@ -14,6 +14,7 @@ pub mod pipeline;
 pub mod policy;
 pub mod port;
 pub mod principal;
+pub mod rate;
 pub mod receipt;
 pub mod refusal;
 pub mod seal;

@@ -8,6 +8,7 @@ use std::time::Duration;
 use callgate_protocol::json;
 
 use crate::contract::schema::SchemaLimits;
+use crate::rate::Allowance;
 
 /// Bounds that hold for every call, whatever the transport.
 ///
@@ -20,6 +21,14 @@ pub struct Limits {
     pub message: json::Limits,
     /// Bounds on compiling and evaluating schemas. Default: [`SchemaLimits::DEFAULT`].
     pub schema: SchemaLimits,
+    /// What one principal may use: calls in flight and their rate. Default: 256 in flight, a quarter of the
+    /// process, so that one cannot use it up; no rate, because nobody knows what is too much but the operator.
+    pub principal: Allowance,
+    /// What all principals of one tenant may use together. Default: no bound.
+    pub tenant: Allowance,
+    /// Principals, tenants and tools, each counted on its own, that have something in use at one time. Default:
+    /// 65,536, some 8 MiB; new ones beyond it are refused as busy.
+    pub keys: usize,
     /// Calls in flight in the whole process. Default: 1,024; beyond it a call is refused as busy.
     pub calls_in_flight: usize,
     /// How long one call may run when its contract says nothing. Default: 30 seconds.
@@ -54,6 +63,9 @@ impl Default for Limits {
         Self {
             message: json::Limits::DEFAULT,
             schema: SchemaLimits::DEFAULT,
+            principal: Allowance::unbounded().with_concurrency(256),
+            tenant: Allowance::unbounded(),
+            keys: 65_536,
             calls_in_flight: 1024,
             call_timeout: Duration::from_secs(30),
             call_timeout_max: Duration::from_secs(600),

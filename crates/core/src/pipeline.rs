@@ -24,7 +24,7 @@ use crate::stage::resolve::resolve;
 use crate::stage::settle::settle;
 use crate::stage::validate::validate;
 
-/// What outlives a snapshot: the stores, the clock, and the count of calls in flight.
+/// What outlives a snapshot: the stores, the clock, and what is in use by whom.
 pub struct Pipeline {
     admission: Admission,
     ledger: Arc<dyn Ledger>,
@@ -34,16 +34,15 @@ pub struct Pipeline {
 }
 
 impl Pipeline {
-    /// A pipeline that admits at most `calls_in_flight` calls at a time.
+    /// A pipeline over its ports. How much it admits is said by the snapshot of each call.
     #[must_use]
     pub fn new(
-        calls_in_flight: usize,
         ledger: Arc<dyn Ledger>,
         audit: Arc<dyn Audit>,
         clock: Arc<dyn Clock>,
         entropy: Arc<dyn Entropy>,
     ) -> Self {
-        Self { admission: Admission::new(calls_in_flight), ledger, audit, clock, entropy }
+        Self { admission: Admission::new(), ledger, audit, clock, entropy }
     }
 
     /// Takes one call through the gate.
@@ -73,12 +72,12 @@ impl Pipeline {
         entry.identify(entropy)?;
         let authenticated = authenticate(limits, &*snapshot.authenticate, call).await?;
         entry.authenticated(authenticated.principal());
-        let admitted = admit(&self.admission, authenticated)?;
+        let admitted = admit(&self.admission, limits, authenticated)?;
         let resolved = resolve(snapshot, admitted, call)?;
         entry.resolved(resolved.tool());
         let validated = validate(snapshot, resolved, call, clock)?;
         entry.validated(&validated);
-        let authorized = authorize(snapshot, validated, entry).await?;
+        let authorized = authorize(snapshot, &self.admission, validated, entry).await?;
         let approved = approve(limits, &*snapshot.approvals, authorized, entry).await?;
         let reserved = reserve(snapshot, &*self.ledger, approved, entry).await?;
         let executed = execute(limits, reserved, call, entry).await;

@@ -298,10 +298,8 @@ impl ServerBuilder {
     /// # Errors
     /// Every fault of every part.
     pub fn build(self) -> Result<Server, BuildError> {
-        let (calls, ledger, audit) =
-            (self.limits.gate.calls_in_flight, Arc::clone(&self.ledger), Arc::clone(&self.audit));
-        let pipeline =
-            Pipeline::new(calls, ledger, audit, Arc::clone(&self.clock), Arc::clone(&self.entropy));
+        let (ledger, audit) = (Arc::clone(&self.ledger), Arc::clone(&self.audit));
+        let pipeline = Pipeline::new(ledger, audit, Arc::clone(&self.clock), Arc::clone(&self.entropy));
         let published = Published::new(self.parts(None)?);
         Ok(Server::new(Endpoint::new(pipeline, published)))
     }

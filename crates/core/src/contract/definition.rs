@@ -14,6 +14,7 @@ use super::mask::{self, Mask};
 use super::schema::Schema;
 use super::{Contract, MirroredParameter, ToolName};
 use crate::limits::Limits;
+use crate::rate::Allowance;
 
 /// A tool as its author describes it.
 ///
@@ -43,6 +44,10 @@ pub struct Definition {
     pub timeout: Option<Duration>,
     /// How large a result may be, in bytes of JSON text.
     pub output_bytes: Option<usize>,
+    /// What all callers of the tool together may use: calls in flight and their rate.
+    pub allowance: Allowance,
+    /// What each caller of the tool may use.
+    pub allowance_of_caller: Allowance,
     /// Labels for policies; never shown to a client.
     pub labels: Vec<String>,
     /// Scopes that the credential of a caller must have, all of them.
@@ -71,6 +76,8 @@ impl Definition {
             meta: None,
             timeout: None,
             output_bytes: None,
+            allowance: Allowance::unbounded(),
+            allowance_of_caller: Allowance::unbounded(),
             labels: Vec::new(),
             scopes: Vec::new(),
             recorded: Vec::new(),
@@ -153,6 +160,8 @@ pub(super) fn compile(definition: &Definition, limits: &Limits) -> Result<Contra
                     .unwrap_or(limits.output_bytes)
                     .min(limits.message.bytes),
                 rendered,
+                allowance: definition.allowance,
+                allowance_of_caller: definition.allowance_of_caller,
                 labels: definition.labels.clone(),
                 scopes: definition.scopes.clone(),
                 recorded: definition.recorded.clone(),

@@ -1,33 +1,75 @@
-//! Step 2: whether there is room for one more call.
+//! Step 2: whether there is room for one more call, in the process and for its principal and tenant.
 //!
-//! It must never queue: a caller who has to wait is told so.
+//! It must never queue: a caller who has to wait is told so, and when to come back. It knows nothing of the
+//! tool, so that a hidden tool and one that does not exist cost a caller the same. What a tool may be used is
+//! counted here too, but asked for by the step `authorize`, when the call is permitted.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use super::authenticate::Authenticated;
+use crate::contract::Contract;
+use crate::limits::Limits;
 use crate::principal::Principal;
+use crate::rate::{Allowance, Key, Keys, Place};
 use crate::refusal::{Code, Refusal};
 
-/// The count of calls in flight and its bound.
+/// What is in use, by whom. It outlives every snapshot: a changed limit counts from the next call on, and
+/// what was used before still counts.
 #[derive(Debug)]
 pub struct Admission {
     in_flight: Arc<AtomicUsize>,
-    max: usize,
+    principals: Keys,
+    tenants: Keys,
+    tools: Keys,
+    callers_of_tools: Keys,
 }
 
 impl Admission {
-    pub(crate) fn new(max: usize) -> Self {
-        Self { in_flight: Arc::new(AtomicUsize::new(0)), max }
+    pub(crate) fn new() -> Self {
+        Self {
+            in_flight: Arc::new(AtomicUsize::new(0)),
+            principals: Keys::new(),
+            tenants: Keys::new(),
+            tools: Keys::new(),
+            callers_of_tools: Keys::new(),
+        }
+    }
+
+    /// Takes the places of a permitted call at its tool.
+    pub(in crate::stage) fn tool(
+        &self,
+        limits: &Limits,
+        contract: &Contract,
+        principal: &Principal,
+    ) -> Result<ToolPlaces, Refusal> {
+        let name = contract.name.as_str();
+        // First that of the caller: who has used up his own share does not use up that of all.
+        let caller =
+            take(&self.callers_of_tools, &contract.allowance_of_caller, limits, CALLER_OF_TOOL, |keys| {
+                keys.key((name, &principal.subject, &principal.tenant))
+            })?;
+        let tool = take(&self.tools, &contract.allowance, limits, TOOL, |keys| keys.key(name))?;
+        Ok(ToolPlaces { _caller: caller, _tool: tool })
     }
 }
 
-/// Evidence: this call holds one of the places.
+/// The places of a call at its tool, as far as it has any.
+#[derive(Debug)]
+pub struct ToolPlaces {
+    _caller: Option<Place>,
+    _tool: Option<Place>,
+}
+
+/// Evidence: this call holds its places, and its rates allow it.
 #[derive(Debug)]
 #[must_use]
 pub struct Admitted {
     authenticated: Authenticated,
-    _place: Place,
+    _process: ProcessPlace,
+    _principal: Option<Place>,
+    _tenant: Option<Place>,
 }
 
 impl Admitted {
@@ -36,61 +78,84 @@ impl Admitted {
     }
 }
 
-/// A place in the count, given back when the call ends in any way.
+/// A place in the process, given back when the call ends in any way.
 #[derive(Debug)]
-struct Place(Arc<AtomicUsize>);
+struct ProcessPlace(Arc<AtomicUsize>);
 
-impl Drop for Place {
+impl Drop for ProcessPlace {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Release);
     }
 }
 
-/// Takes a place for the call.
-pub fn admit(admission: &Admission, authenticated: Authenticated) -> Result<Admitted, Refusal> {
+/// Takes the places of the call.
+pub fn admit(
+    admission: &Admission,
+    limits: &Limits,
+    authenticated: Authenticated,
+) -> Result<Admitted, Refusal> {
     let before = admission.in_flight.fetch_add(1, Ordering::Acquire);
     // From here on the place is given back, whatever happens.
-    let place = Place(Arc::clone(&admission.in_flight));
-    if before >= admission.max {
+    let process = ProcessPlace(Arc::clone(&admission.in_flight));
+    if before >= limits.calls_in_flight {
         return Err(Refusal::new(Code::Busy, "too many calls are in flight"));
     }
-    Ok(Admitted { authenticated, _place: place })
+    let principal = authenticated.principal();
+    let own = take(&admission.principals, &limits.principal, limits, PRINCIPAL, |keys| {
+        keys.key((&principal.subject, &principal.tenant))
+    })?;
+    let shared = match &principal.tenant {
+        Some(tenant) => take(&admission.tenants, &limits.tenant, limits, TENANT, |keys| keys.key(tenant))?,
+        None => None,
+    };
+    Ok(Admitted { authenticated, _process: process, _principal: own, _tenant: shared })
+}
+
+/// What a refusal says of whose allowance is used up: the places, and the rate.
+type Whose = (&'static str, &'static str);
+
+const PRINCIPAL: Whose =
+    ("too many calls of this caller are in flight", "this caller has made as many calls as it may for now");
+const TENANT: Whose =
+    ("too many calls of this tenant are in flight", "this tenant has made as many calls as it may for now");
+const TOOL: Whose =
+    ("too many calls of this tool are in flight", "this tool was called as often as it may be for now");
+const CALLER_OF_TOOL: Whose = (
+    "too many calls of this tool by this caller are in flight",
+    "this caller has called this tool as often as it may for now",
+);
+
+/// Uses up what the call needs of one allowance.
+fn take(
+    keys: &Keys,
+    allowance: &Allowance,
+    limits: &Limits,
+    (no_place, no_rate): Whose,
+    key: impl FnOnce(&Keys) -> Key,
+) -> Result<Option<Place>, Refusal> {
+    if allowance.is_unbounded() {
+        return Ok(None);
+    }
+    let now = keys.now();
+    let Some(slot) = keys.slot(key(keys), now, limits.keys) else {
+        return Err(Refusal::new(Code::Busy, "too many callers are served at one time")
+            .with_detail("the table of keys is full"));
+    };
+    let place = match allowance.concurrency {
+        None => None,
+        Some(places) => Some(slot.enter(places).ok_or_else(|| Refusal::new(Code::Busy, no_place))?),
+    };
+    if let Some(rate) = allowance.rate {
+        slot.take(rate, now)
+            .map_err(|wait| Refusal::new(Code::RateLimited, no_rate).with_retry_after(shown(wait)))?;
+    }
+    Ok(place)
+}
+
+/// The wait in whole milliseconds, rounded up, so that whoever waits as told does not come too early.
+fn shown(wait: Duration) -> Duration {
+    Duration::from_millis(u64::try_from(wait.as_nanos().div_ceil(1_000_000)).unwrap_or(u64::MAX))
 }
 
 #[cfg(test)]
-mod tests {
-    use std::sync::Arc;
-
-    use super::{Admission, admit};
-    use crate::call::Call;
-    use crate::limits::Limits;
-    use crate::port::{Credentials, LocalIdentity, SilentPeer, Transport};
-    use crate::principal::Principal;
-    use crate::refusal::Code;
-    use crate::stage::authenticate::authenticate;
-    use callgate_protocol::json::Document;
-
-    #[tokio::test]
-    async fn the_last_place_is_given_and_one_more_is_refused_until_one_comes_back() {
-        let identity = LocalIdentity::new(Principal::new("dana"));
-        let call = Call::new(
-            "t",
-            Document::empty_object().root(),
-            Credentials::new(Transport::Stdio, None),
-            &SilentPeer,
-        );
-        let admission = Admission::new(2);
-        let mut held = Vec::new();
-        for _ in 0..2 {
-            held.push(
-                admit(&admission, authenticate(&Limits::default(), &identity, &call).await.unwrap()).unwrap(),
-            );
-        }
-        let refused =
-            admit(&admission, authenticate(&Limits::default(), &identity, &call).await.unwrap()).unwrap_err();
-        assert_eq!(refused.code(), Code::Busy);
-        held.pop();
-        assert!(admit(&admission, authenticate(&Limits::default(), &identity, &call).await.unwrap()).is_ok());
-        assert_eq!(Arc::strong_count(&admission.in_flight), 2);
-    }
-}
+mod tests;

@@ -2,6 +2,7 @@
 //!
 //! It must never permit on its own: no decision is a refusal.
 
+use super::admit::{Admission, ToolPlaces};
 use super::validate::Validated;
 use crate::entry::Entry;
 use crate::port::{Decision, Question};
@@ -14,6 +15,7 @@ use crate::snapshot::Snapshot;
 pub struct Authorized<'r> {
     validated: Validated<'r>,
     decision: Decision,
+    _places: ToolPlaces,
 }
 
 impl<'r> Authorized<'r> {
@@ -29,6 +31,7 @@ impl<'r> Authorized<'r> {
 /// Compares the scopes of the credential and asks the policy.
 pub async fn authorize<'r>(
     snapshot: &Snapshot,
+    admission: &Admission,
     validated: Validated<'r>,
     entry: &mut Entry<'_>,
 ) -> Result<Authorized<'r>, Refusal> {
@@ -49,7 +52,12 @@ pub async fn authorize<'r>(
         )??;
     entry.decided(&decision);
     match decision {
-        Decision::Permit { .. } | Decision::NeedsApproval { .. } => Ok(Authorized { validated, decision }),
+        Decision::Permit { .. } | Decision::NeedsApproval { .. } => {
+            // Only now: whoever may not call a tool cannot use it up for those who may. And before an
+            // approval is used up, which is not given back.
+            let places = admission.tool(&snapshot.limits, contract, principal)?;
+            Ok(Authorized { validated, decision, _places: places })
+        }
         Decision::Deny { policies, errors } => {
             let refusal = Refusal::new(Code::Forbidden, "the policy of this server does not permit the call");
             Err(refusal.with_detail(reason(&policies, &errors)))

@@ -124,7 +124,6 @@ impl Gate {
         let records = Arc::new(Records::default());
         let clock = Arc::new(SetClock::default());
         let pipeline = Pipeline::new(
-            limits.calls_in_flight,
             Arc::new(NoLedger),
             records.clone(),
             clock.clone(),

@@ -1,5 +1,5 @@
 use callgate_core::stage::admit::Admission;
 
 fn main() {
-    let _ = Admission::new(1);
+    let _ = Admission::new();
 }

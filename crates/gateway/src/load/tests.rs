@@ -128,7 +128,6 @@ fn a_report_says_how_many_findings_it_leaves_out() {
 /// Calls the one tool of a catalogue.
 async fn call(snapshot: &Snapshot, arguments: &str) -> Result<String, Code> {
     let pipeline = Pipeline::new(
-        8,
         Arc::new(NoLedger),
         Arc::new(LogAudit),
         Arc::new(Hand::default()),
