@@ -1,12 +1,13 @@
 //! Streamable HTTP as a tower service, and the accept loop that serves it with hyper.
 //!
-//! A request goes through this module in one direction: doors (`Host`, `Origin`), route, kind, body,
+//! A request goes through this module in one direction: doors (`Host`, `Origin`), route, rate of the address, kind, body,
 //! then the exchange that decodes and answers it. It must never decide who may do what, and never
 //! let anything look at a request before the doors have. No task is spawned for a request: the future of
 //! the answer is polled by the response, and later by its body, so that a client that goes away takes it
 //! along.
 
 mod activity;
+mod address;
 mod agreement;
 mod body;
 mod exchange;
@@ -46,6 +47,7 @@ use crate::legacy::http::Sessions;
 use crate::server::Server;
 use crate::shutdown::Shutdown;
 use activity::{Activity, InFlight};
+use address::Addresses;
 use head::{Field, Front};
 use origin::{Doors, Local, Shut};
 use response::Reading;
@@ -120,6 +122,7 @@ pub struct RemoteAddress(pub SocketAddr);
 ///   written.
 /// - A call that has notified is cancelled when its client leaves the stream unread for too long.
 /// - A head that is no HTTP, or longer than the bound, is answered by hyper with 400 or 431 and no body.
+/// - Requests of an address that come too often are answered with 429, before their body is read.
 /// - `GET /healthz` says that the process lives, behind the same checks.
 #[derive(Clone)]
 pub struct HttpService {
@@ -140,6 +143,7 @@ struct Shared {
     expired: CancellationToken,
     /// Bytes of long request bodies in memory.
     buffered: AtomicUsize,
+    addresses: Addresses,
 }
 
 impl HttpService {
@@ -159,6 +163,7 @@ impl HttpService {
             shutdown,
             expired: CancellationToken::new(),
             buffered: AtomicUsize::new(0),
+            addresses: Addresses::default(),
         };
         Self { shared: Arc::new(shared) }
     }
@@ -195,6 +200,12 @@ impl HttpService {
             });
         }
         let local_caller = link.remote.is_some_and(|remote| remote.ip().to_canonical().is_loopback());
+        // Callers on this machine are not counted, nor is a proxy there: it knows whom it speaks for.
+        if let Some(remote) = link.remote.filter(|_| !local_caller)
+            && let Err(wait) = shared.addresses.take(&shared.endpoint.published().limits, remote.ip())
+        {
+            return answer(refusal::too_often(wait));
+        }
         // Behind a proxy on this machine every caller looks local and none is.
         let by_proxy = front.is_forwarded || matches!(shared.security, TransportSecurity::ByProxy);
         let transport = if local_caller && !by_proxy { Transport::Loopback } else { Transport::Remote };

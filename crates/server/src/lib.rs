@@ -33,6 +33,7 @@ pub use callgate_core::contract::Effect;
 pub use callgate_core::invocation::{Capability, CapabilitySet};
 pub use callgate_core::port::LogLevel;
 pub use callgate_core::principal::Principal;
+pub use callgate_core::rate::{Allowance, Rate};
 pub use callgate_protocol::json::{Document, Value};
 pub use completion::Completing;
 pub use content::{Block, Content, WithContent};

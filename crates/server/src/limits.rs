@@ -2,7 +2,11 @@
 //!
 //! A bound that is not named here, in the gate's own limits or in those of a transport does not exist.
 
+use std::net::IpAddr;
+use std::num::NonZeroU32;
+
 use callgate_core::limits::Limits as GateLimits;
+use callgate_core::rate::Rate;
 
 /// Bounds of one server.
 ///
@@ -13,6 +17,15 @@ use callgate_core::limits::Limits as GateLimits;
 pub struct Limits {
     /// Bounds on each call, whatever the transport.
     pub gate: GateLimits,
+    /// How often one address may ask over HTTP, before it is known who asks: an address of the fourth version, or a
+    /// network of 64 bits of the sixth. Default: 6,000 times a minute, 1,000 of them at once, for an office
+    /// behind one address. This machine, and a proxy on it, are not counted.
+    pub address: Option<Rate>,
+    /// Addresses counted at one time. Default: 65,536. One is forgotten as soon as its allowance is whole; when
+    /// there is no such, new ones are refused.
+    pub addresses: usize,
+    /// Addresses that are not counted, such as a proxy that counts for itself. Default: none.
+    pub uncounted_addresses: Vec<IpAddr>,
     /// Entries on one page of a list. Default: 100; most servers then answer with one page.
     pub page_size: usize,
     /// Open subscriptions in the whole process. Default: 16,384; an idle one costs a few hundred bytes.
@@ -30,6 +43,9 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             gate: GateLimits::default(),
+            address: ADDRESS,
+            addresses: 65_536,
+            uncounted_addresses: Vec::new(),
             page_size: 100,
             subscriptions: 16_384,
             watched_resources: 128,
@@ -38,3 +54,8 @@ impl Default for Limits {
         }
     }
 }
+
+const ADDRESS: Option<Rate> = match (NonZeroU32::new(6000), NonZeroU32::new(1000)) {
+    (Some(often), Some(at_once)) => Some(Rate::per_minute(often, at_once)),
+    _ => None,
+};

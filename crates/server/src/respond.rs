@@ -281,7 +281,8 @@ pub(crate) fn refusal_text(refusal: &Refusal) -> String {
         Retry::Same => text.push_str("the same call may be repeated"),
         Retry::After(wait) => {
             text.push_str("after ");
-            push_integer(&mut text, wait.as_secs());
+            // Rounded up, so that whoever waits as told does not come too early.
+            push_integer(&mut text, u64::try_from(wait.as_millis().div_ceil(1000)).unwrap_or(u64::MAX));
             text.push_str(" s");
         }
         Retry::Changed => text.push_str("with changes"),

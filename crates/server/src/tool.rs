@@ -14,6 +14,7 @@ use callgate_core::contract::{Contract, Definition, DefinitionFault, Effect, Mas
 use callgate_core::limits::Limits;
 use callgate_core::outcome::ToolOutput;
 use callgate_core::port::Execute;
+use callgate_core::rate::Allowance;
 use callgate_core::snapshot::Tool as GateTool;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
@@ -189,6 +190,20 @@ impl Tool {
     #[must_use]
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.definition.timeout = Some(timeout);
+        self
+    }
+
+    /// What all callers of the tool together may use: a rate, and calls at one time.
+    #[must_use]
+    pub fn allowance(mut self, allowance: Allowance) -> Self {
+        self.definition.allowance = allowance;
+        self
+    }
+
+    /// What each caller of the tool may use.
+    #[must_use]
+    pub fn allowance_of_caller(mut self, allowance: Allowance) -> Self {
+        self.definition.allowance_of_caller = allowance;
         self
     }
 

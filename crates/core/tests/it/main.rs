@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
 
 mod evidence;
+mod limits;
 mod masking;
 mod pipeline;
 mod rounds;

@@ -4,8 +4,10 @@
 //! The service, the exchange and the compatibility profile call it.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
+use callgate_core::refusal::{Code, Refusal};
 use callgate_protocol::error::push_error;
 use callgate_protocol::{ErrorCode, Id};
 use futures_util::Stream;
@@ -14,6 +16,7 @@ use http::{HeaderMap, HeaderValue, Response, StatusCode};
 
 use super::body::Body;
 use crate::endpoint::{Answered, Published};
+use crate::respond;
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const EVENTS: HeaderValue = HeaderValue::from_static("text/event-stream");
@@ -122,5 +125,17 @@ pub(super) fn out_of_memory() -> Response<Body> {
     let mut response =
         error_response(StatusCode::SERVICE_UNAVAILABLE, ErrorCode::InternalError, message, None);
     response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("1"));
+    response
+}
+
+/// An address has asked more often than it may; it is told when to come back.
+pub(super) fn too_often(wait: Duration) -> Response<Body> {
+    let wait = Duration::from_millis(u64::try_from(wait.as_nanos().div_ceil(1_000_000)).unwrap_or(u64::MAX));
+    let refusal = Refusal::new(Code::RateLimited, "this address has asked as often as it may for now");
+    let answered = respond::to_error(None, &refusal.with_retry_after(wait));
+    let mut response = json_response(StatusCode::TOO_MANY_REQUESTS, answered.into_text());
+    // In whole seconds, rounded up: who waits as told must not come too early.
+    let seconds = u64::try_from(wait.as_millis().div_ceil(1000)).unwrap_or(u64::MAX);
+    response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(seconds));
     response
 }

@@ -9,6 +9,7 @@ mod cancellation;
 mod cost;
 mod doors;
 mod fixture;
+mod limits;
 mod multiplexed;
 mod refusals;
 mod shutdown;
