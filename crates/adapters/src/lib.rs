@@ -1,7 +1,8 @@
-//! SQLite and PostgreSQL behind the ports of `callgate-core`, one folder and one feature each.
+//! SQLite and PostgreSQL behind the ports of `callgate-core`, and directories of source code, one folder
+//! and one feature each.
 //!
-//! Both are only ever read from. No value enters the text of a statement, and a caller who leaves
-//! takes the running statement along. The gateway is the caller.
+//! All are only ever read from. No value enters the text of a statement, no path leaves its root, and a
+//! caller who leaves takes the running work along. The gateway is the caller.
 
 #[cfg(any(feature = "sqlite", feature = "postgres"))]
 mod cell;
@@ -18,6 +19,8 @@ pub mod cedar;
 pub mod oauth;
 #[cfg(feature = "postgres")]
 pub mod postgres;
+#[cfg(feature = "repository")]
+pub mod repository;
 #[cfg(feature = "oauth")]
 pub mod secret;
 #[cfg(feature = "sqlite")]
