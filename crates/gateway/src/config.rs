@@ -35,9 +35,9 @@ pub use policy::PolicyTable;
 pub use secret::SecretRef;
 pub use server::{HttpTable, LimitsTable, ServerTable};
 pub use shape::{ObjectSchema, Property, Shape};
-pub use source::{ConnectionUrl, Kind, PostgresSource, Source, SqliteSource};
+pub use source::{ConnectionUrl, Kind, PostgresSource, RepositorySource, Source, SqliteSource};
 pub use tls::{TlsEnd, TlsTable};
-pub use tool::{Direction, Effect, Page, PageKey, Query, Tool, Work};
+pub use tool::{Direction, Effect, Operation, OperationKind, Page, PageKey, Query, Tool, Work};
 
 pub(crate) use json::nearest_place;
 pub(crate) use mask::FieldMask;

@@ -1,5 +1,5 @@
-//! Tools defined by a configuration file: `callgate.toml`, SQL tools over SQLite and PostgreSQL, and
-//! hot reload.
+//! Tools defined by a configuration file: `callgate.toml`, SQL tools over SQLite and PostgreSQL,
+//! search and reading in directories of source code, and hot reload.
 //!
 //! The file is read in whole or not at all; nothing in it may be trusted by the model, and nothing that
 //! the model sends may change what a query is. The command line and Rust authors who want the whole
@@ -16,6 +16,7 @@ mod gate;
 mod load;
 mod policy;
 mod reload;
+mod repository_tool;
 mod sql_tool;
 
 pub use check::check;

@@ -7,11 +7,12 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use callgate_adapters::repository::Repository;
 use callgate_core::contract::{Definition, Effect as CoreEffect};
 use callgate_core::limits::Limits as GateLimits;
 use callgate_core::snapshot::Tool as GateTool;
 
-use super::sources::Ready;
+use super::sources::{Database, Ready};
 use super::{Opened, output_bytes};
 use crate::config::{
     Config, Effect, Finding, Limits, LimitsTable, Located, Severity, Source, Tool, Work, listed, meant,
@@ -19,6 +20,7 @@ use crate::config::{
 use crate::cursor::Seals;
 use crate::files::FileState;
 
+mod operation;
 mod query;
 
 /// Rows of a result where nothing is said.
@@ -58,7 +60,14 @@ impl Judge<'_> {
         self.check_effect(tool, &mut judged.findings);
         let ready = self.source(tool, &mut judged.findings);
         match &tool.work {
-            Work::Query(query) => self.query(tool, query, ready, &mut judged).await,
+            Work::Query(query) => {
+                let database = ready.and_then(|ready| database(tool, ready, &mut judged.findings));
+                self.query(tool, query, database, &mut judged).await;
+            }
+            Work::Operation(operation) => {
+                let repository = ready.and_then(|ready| repository(tool, ready, &mut judged.findings));
+                self.operation(tool, operation, repository, &mut judged);
+            }
         }
         judged
     }
@@ -145,4 +154,36 @@ impl Judge<'_> {
             (name.to_string(), place)
         })
     }
+}
+
+/// The store of a tool that is a query.
+fn database(tool: &Tool, ready: Ready, findings: &mut Vec<Finding>) -> Option<Database> {
+    match ready {
+        Ready::Database(database) => Some(database),
+        Ready::Repository(_) => {
+            let remedy = "write `operation = \"search\"` or `operation = \"read\"` instead of `sql`, or name a database";
+            findings.push(wrong_kind(tool, "is a repository, which answers no query", remedy));
+            None
+        }
+    }
+}
+
+/// The directories of a tool that is an operation.
+fn repository(tool: &Tool, ready: Ready, findings: &mut Vec<Finding>) -> Option<Arc<Repository>> {
+    match ready {
+        Ready::Repository(repository) => Some(repository),
+        Ready::Database(_) => {
+            let remedy =
+                "write a query under `sql` instead of `operation`, or name a source of kind `repository`";
+            findings.push(wrong_kind(tool, "is a database, which has no operations", remedy));
+            None
+        }
+    }
+}
+
+fn wrong_kind(tool: &Tool, is: &str, remedy: &str) -> Finding {
+    let name = tool.source.as_ref();
+    let message = format!("the source `{}` {is}", name.map(|name| name.as_str()).unwrap_or_default());
+    let place = name.map_or(tool.name.place(), Located::place);
+    Finding::error("source_kind", message, remedy).at(place.clone())
 }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use callgate_adapters::postgres::{self, Postgres};
+use callgate_adapters::repository::Repository;
 use callgate_adapters::sql::Dialect;
 use callgate_adapters::sqlite::{self, Sqlite};
 use callgate_core::port::{QuerySource, SourceError};
@@ -16,9 +17,20 @@ use super::Built;
 use crate::config::{Config, ConnectionUrl, Finding, Located, Place, PostgresSource, Source, SqliteSource};
 use crate::files::FileState;
 
+mod repository;
+
 /// A source that tools can be judged on.
 #[derive(Clone)]
-pub(super) struct Ready {
+pub(super) enum Ready {
+    /// A store that answers queries.
+    Database(Database),
+    /// Directories that are searched and read.
+    Repository(Arc<Repository>),
+}
+
+/// A store that answers queries.
+#[derive(Clone)]
+pub(super) struct Database {
     pub(super) source: Arc<dyn QuerySource>,
     pub(super) dialect: Dialect,
     pub(super) tenant_scoped: bool,
@@ -30,31 +42,47 @@ pub(super) type Opened = BTreeMap<String, Option<Ready>>;
 pub(super) async fn open(config: &Config, directory: &Path, built: &mut Built) -> Opened {
     let mut opened = Opened::new();
     for (name, source) in &config.source {
-        let (made, place) = match source {
-            Source::Sqlite(table) => (sqlite(table, directory), table.path.as_ref().map(Located::place)),
+        let scoped = source.tenant_scoped();
+        let ready = match source {
+            Source::Sqlite(table) => {
+                let place = table.path.as_ref().map_or(name.place(), Located::place);
+                let made = sqlite(table, directory);
+                database(made, name, place, scoped, &mut built.findings).await.map(Ready::Database)
+            }
             Source::Postgres(table) => {
-                (postgres(table, directory, built), table.url.as_ref().map(Located::place))
+                let place = table.url.as_ref().map_or(name.place(), Located::place);
+                let made = postgres(table, directory, built);
+                database(made, name, place, scoped, &mut built.findings).await.map(Ready::Database)
+            }
+            Source::Repository(table) => {
+                repository::open(table, directory, &mut built.findings).map(Ready::Repository)
             }
         };
-        let place = place.unwrap_or_else(|| name.place());
-        let ready = match made {
-            Some(Ok((source, dialect))) => {
-                probe(source, name, place, &mut built.findings).await.map(|source| (source, dialect))
-            }
-            Some(Err(finding)) => {
-                built.findings.push(finding.at(place.clone()));
-                None
-            }
-            None => None,
-        };
-        let tenant_scoped = source.tenant_scoped();
-        let ready = ready.map(|(source, dialect)| Ready { source, dialect, tenant_scoped });
         opened.insert(name.to_string(), ready);
     }
     opened
 }
 
 type Made = Option<Result<(Arc<dyn QuerySource>, Dialect), Finding>>;
+
+async fn database(
+    made: Made,
+    name: &Located<String>,
+    place: &Place,
+    tenant_scoped: bool,
+    findings: &mut Vec<Finding>,
+) -> Option<Database> {
+    match made? {
+        Ok((source, dialect)) => {
+            let source = probe(source, name, place, findings).await?;
+            Some(Database { source, dialect, tenant_scoped })
+        }
+        Err(finding) => {
+            findings.push(finding.at(place.clone()));
+            None
+        }
+    }
+}
 
 async fn probe(
     source: Arc<dyn QuerySource>,

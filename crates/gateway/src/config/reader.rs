@@ -83,6 +83,13 @@ impl<'r, 't> Table<'r, 't> {
         self.table.get(key)
     }
 
+    /// The value under a key that does not belong here and is reported by who asks, once.
+    pub(crate) fn foreign(&mut self, key: &'static str) -> Option<&'t Spanned<DeValue<'t>>> {
+        let value = self.table.get(key)?;
+        self.taken.insert(key);
+        Some(value)
+    }
+
     /// Reports that a key which must be there is not.
     pub(crate) fn missing(&self, key: &str, example: &str) {
         self.reading.report(
@@ -208,6 +215,29 @@ impl<'r, 't> Table<'r, 't> {
             }
         }
         Some(self.reading.located(value.span(), texts))
+    }
+
+    /// The strings under a key whose members have names of the user's choice, in the order of the file.
+    pub(crate) fn named_strings(
+        &mut self,
+        key: &'static str,
+    ) -> Option<Vec<(Located<String>, Located<String>)>> {
+        let value = self.value(key)?;
+        let DeValue::Table(table) = value.get_ref() else {
+            self.mismatch(key, value.span(), "a table of names and directories", value.get_ref());
+            return None;
+        };
+        let mut strings = Vec::with_capacity(table.len());
+        for (name, value) in in_file_order(table) {
+            match value.get_ref() {
+                DeValue::String(text) => strings.push((
+                    self.reading.located(name.span(), name.get_ref().to_string()),
+                    self.reading.located(value.span(), text.to_string()),
+                )),
+                other => self.mismatch(&format!("{key}.{}", name.get_ref()), value.span(), "a string", other),
+            }
+        }
+        Some(strings)
     }
 
     /// The table under a key.

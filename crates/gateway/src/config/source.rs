@@ -13,6 +13,10 @@ use super::located::Located;
 use super::reader::Table;
 use super::secret::has_password;
 
+mod repository;
+
+pub use repository::RepositorySource;
+
 /// A store that tools read from.
 #[derive(Clone, Debug, JsonSchema)]
 #[schemars(untagged)]
@@ -21,6 +25,8 @@ pub enum Source {
     Sqlite(SqliteSource),
     /// A PostgreSQL database.
     Postgres(PostgresSource),
+    /// Directories of source code.
+    Repository(RepositorySource),
 }
 
 /// A SQLite file, opened read-only.
@@ -73,6 +79,8 @@ pub enum Kind {
     Sqlite,
     /// `postgres`
     Postgres,
+    /// `repository`
+    Repository,
 }
 
 /// Where a connection string is found.
@@ -96,7 +104,8 @@ impl fmt::Debug for ConnectionUrl {
     }
 }
 
-const KINDS: &[(&str, Kind)] = &[("sqlite", Kind::Sqlite), ("postgres", Kind::Postgres)];
+const KINDS: &[(&str, Kind)] =
+    &[("sqlite", Kind::Sqlite), ("postgres", Kind::Postgres), ("repository", Kind::Repository)];
 
 impl Source {
     /// Whether a tool on this source must bind `:tenant`.
@@ -105,6 +114,8 @@ impl Source {
         let flag = match self {
             Self::Sqlite(source) => &source.tenant_scoped,
             Self::Postgres(source) => &source.tenant_scoped,
+            // A project is an argument that policy decides on, not a part of a tenant.
+            Self::Repository(_) => return false,
         };
         flag.as_ref().is_some_and(|flag| **flag)
     }
@@ -118,6 +129,7 @@ impl Source {
                 ConnectionUrl::File(path) => format!("postgres:file:{path}"),
                 ConnectionUrl::Plain(url) => format!("postgres:{url}"),
             }),
+            Self::Repository(source) => Some(source.place_of_data()),
         }
         .unwrap_or_default()
     }
@@ -144,6 +156,7 @@ impl Source {
                 statement_timeout_ms: table.integer("statement_timeout_ms", 1..=3_600_000),
                 connect_timeout_ms: table.integer("connect_timeout_ms", 1..=60_000),
             }),
+            Kind::Repository => Self::Repository(RepositorySource::read(kind, &mut table)),
         };
         table.finish();
         Some(source)

@@ -12,7 +12,7 @@ fn read(text: &str) -> (Config, Report) {
 }
 
 fn query(tool: &Tool) -> &Query {
-    let Work::Query(query) = &tool.work;
+    let Work::Query(query) = &tool.work else { panic!("the tool is a query") };
     query
 }
 
@@ -128,15 +128,22 @@ fn the_schema_of_the_file_names_exactly_the_keys_that_the_reader_takes() {
         ("[limits]", &["LimitsTable"][..], ""),
         ("[source.s]", &["SqliteSource"][..], "kind = \"sqlite\"\n"),
         ("[source.s]", &["PostgresSource"][..], "kind = \"postgres\"\n"),
+        ("[source.s]", &["RepositorySource"][..], "kind = \"repository\"\n"),
         ("[tool.t]", &["Tool", "Query"], ""),
+        ("[tool.t]", &["Tool", "Operation"], "operation = \"search\"\n"),
         ("[tool.t.page]", &["Page"][..], ""),
     ] {
         let properties = |name: &&str| match &schema["$defs"][*name] {
             serde_json::Value::Null => schema["properties"]["server"]["properties"].as_object().unwrap(),
             definition => definition["properties"].as_object().unwrap(),
         };
-        let keys: Vec<&String> = definitions.iter().map(properties).flat_map(|keys| keys.keys()).collect();
-        for key in keys.iter().filter(|key| **key != "kind") {
+        let mut keys: Vec<&str> =
+            definitions.iter().map(properties).flat_map(|keys| keys.keys()).map(String::as_str).collect();
+        if definitions.contains(&"Query") {
+            // It is the key that makes a tool no query, so it is not among those of one.
+            keys.push("operation");
+        }
+        for key in keys.iter().filter(|key| !before.contains(**key)) {
             let (_, report) = read(&format!("{header}\n{before}{key} = 1.5\n"));
             let wrong = report.findings().iter().any(|finding| finding.code == "wrong_type");
             assert!(wrong, "{header} {key}: {report}");

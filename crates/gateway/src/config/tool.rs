@@ -1,4 +1,4 @@
-//! `[tool.*]`: tools that are one SQL query each.
+//! `[tool.*]`: tools that are one SQL query each, or one operation of their source.
 //!
 //! This file knows what a tool may say, not whether it is true: names of sources, SQL and schemas are
 //! checked by the build step. The loader calls it.
@@ -10,8 +10,10 @@ use super::finding::Finding;
 use super::located::Located;
 use super::reader::Table;
 
+mod operation;
 mod query;
 
+pub use operation::{Operation, OperationKind};
 pub use query::{Direction, Page, PageKey, Query};
 
 /// A tool.
@@ -24,6 +26,7 @@ pub struct Tool {
     /// A name for people.
     pub title: Option<Located<String>>,
     /// What the tool does, when to use it and when not, what the input means and how the output is bounded.
+    /// An operation has one of its own.
     pub description: Option<Located<String>>,
     /// What a call changes outside. This version serves `read`, `external_read` and `preview`.
     #[schemars(required)]
@@ -34,10 +37,10 @@ pub struct Tool {
     /// How long a call may take, in milliseconds. Default: the one of `[limits]`.
     #[schemars(range(min = 1, max = 3_600_000))]
     pub timeout_ms: Option<Located<u64>>,
-    /// How many rows a result may have. Default: the one of `[limits]`.
+    /// How many rows, matches or lines a result may have. Default: the one of `[limits]`.
     #[schemars(range(min = 1, max = 100_000))]
     pub max_rows: Option<Located<u64>>,
-    /// How many bytes the rows of a result may take as JSON. Default: the one of `[limits]`.
+    /// How many bytes the rows, matches or lines of a result may take as JSON. Default: the one of `[limits]`.
     #[schemars(range(min = 1_024, max = 16_777_216))]
     pub max_bytes: Option<Located<u64>>,
     /// Scopes that the token of a caller must have, all of them.
@@ -54,7 +57,9 @@ pub struct Tool {
 #[schemars(untagged)]
 pub enum Work {
     /// One SQL query.
-    Query(Query),
+    Query(Box<Query>),
+    /// One operation of its source, which brings its own input and output.
+    Operation(Operation),
 }
 
 /// What a call changes outside.
@@ -88,13 +93,20 @@ impl Tool {
     pub(super) fn read(name: Located<String>, mut table: Table<'_, '_>) -> Self {
         check_name(&name, &table);
         let title = table.string("title");
-        let description = table.required_string("description", "\"List the open invoices of ...\"");
+        let is_operation = table.value("operation").is_some();
+        let description = match is_operation {
+            true => table.string("description"),
+            false => table.required_string("description", "\"List the open invoices of ...\""),
+        };
         if table.value("effect").is_none() {
             table.missing("effect", "\"read\"");
         }
         let effect = table.choice_among("effect", EFFECTS, |effect| effect <= Effect::Preview);
         let source = table.required_string("source", "\"billing\"");
-        let work = Work::Query(Query::read(&mut table));
+        let work = match is_operation {
+            true => Work::Operation(Operation::read(&mut table)),
+            false => Work::Query(Box::new(Query::read(&mut table))),
+        };
         let tool = Self {
             name,
             title,

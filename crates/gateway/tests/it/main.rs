@@ -10,4 +10,5 @@ mod native;
 mod pages;
 mod policies;
 mod reload;
+mod repository;
 mod served;

@@ -10,7 +10,7 @@ use callgate_core::snapshot::Tool as GateTool;
 
 use super::{Judge, Judged, MAX_ROWS};
 use crate::build::contract::{Origins, Schemas, compile};
-use crate::build::sources::{Ready, unreachable};
+use crate::build::sources::{Database, unreachable};
 use crate::build::{columns, shapes};
 use crate::config::{
     Direction, Finding, Located, ObjectSchema, Query, Shape, Tool, listed, meant, read_file,
@@ -25,7 +25,13 @@ const ROWS: &str = "rows";
 
 impl Judge<'_> {
     /// Judges a tool that is one query.
-    pub(super) async fn query(&self, tool: &Tool, query: &Query, ready: Option<Ready>, judged: &mut Judged) {
+    pub(super) async fn query(
+        &self,
+        tool: &Tool,
+        query: &Query,
+        ready: Option<Database>,
+        judged: &mut Judged,
+    ) {
         let input = match &query.input {
             None => Some(ObjectSchema::empty(tool.name.place().clone())),
             Some(shape) => self.shape(shape, judged),
@@ -97,7 +103,7 @@ impl Judge<'_> {
 
     async fn prepare(
         &self,
-        ready: &Ready,
+        ready: &Database,
         sql: &Located<String>,
         findings: &mut Vec<Finding>,
     ) -> Option<Prepared> {
@@ -127,7 +133,7 @@ impl Judge<'_> {
         query: &Query,
         prepared: &Prepared,
         input: &ObjectSchema,
-        ready: &Ready,
+        ready: &Database,
         findings: &mut Vec<Finding>,
     ) {
         let Some(sql) = &query.sql else { return };
@@ -234,7 +240,7 @@ fn key(
     query: &Query,
     sql: &Located<String>,
     prepared: &Prepared,
-    ready: &Ready,
+    ready: &Database,
     findings: &mut Vec<Finding>,
 ) -> Vec<SortKey> {
     let Some(page) = &query.page else { return Vec::new() };
