@@ -24,7 +24,8 @@ impl<'p, 'v> Run<'p, 'v> {
         let mut near = &*properties.names;
         for entry in object.entries() {
             let mut schema = None;
-            if let Some(property) = properties.find(entry.name, &mut near) {
+            if let Some((property, others)) = properties.find(entry.name, near) {
+                near = others;
                 // Names are unique in an object, so counting them is enough.
                 required += usize::from(property.required);
                 if self.glance(&property.shortcut, entry.value)? {

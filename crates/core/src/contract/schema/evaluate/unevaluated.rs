@@ -180,9 +180,11 @@ impl<'p, 'v> Run<'p, 'v> {
                 for (at, entry) in value.entries().enumerate() {
                     self.budget.charge(1)?;
                     let text = entry.name.value().as_str().unwrap_or_default();
-                    let declared = properties
-                        .find(entry.name, &mut near)
-                        .is_some_and(|property| property.schema.is_some());
+                    let mut declared = false;
+                    if let Some((property, others)) = properties.find(entry.name, near) {
+                        near = others;
+                        declared = property.schema.is_some();
+                    }
                     let mut evaluated = declared;
                     for PatternProperty { pattern, .. } in &properties.patterns {
                         if !evaluated {

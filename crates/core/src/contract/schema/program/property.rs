@@ -61,35 +61,30 @@ impl Property {
 pub(in crate::contract::schema) const LINEAR_NAMES: usize = 12;
 
 impl Properties {
-    /// The property of that name. `near` is where the search begins and where the next one should.
+    /// The property of that name, and where the next search should begin. `near` is where this one does;
+    /// it is taken and given by value, because what is lent to a call is kept in memory.
     #[inline(always)]
     pub(in crate::contract::schema) fn find<'p>(
         &'p self,
         name: Part<'_>,
-        near: &mut &'p [Property],
-    ) -> Option<&'p Property> {
-        if let [property, others @ ..] = *near
-            && property.name.is_plain_value(name)
-        {
-            *near = others;
-            return Some(property);
+        near: &'p [Property],
+    ) -> Option<(&'p Property, &'p [Property])> {
+        match near.split_first() {
+            Some((property, others)) if property.name.is_plain_value(name) => Some((property, others)),
+            _ => self.names.get(self.position(name.value())?..)?.split_first(),
         }
-        self.search(name.value(), near)
     }
 
     #[inline(never)]
-    fn search<'p>(&'p self, name: Value<'_>, near: &mut &'p [Property]) -> Option<&'p Property> {
+    fn position(&self, name: Value<'_>) -> Option<usize> {
         let name = name.part();
-        let found = match name.fingerprint() {
+        match name.fingerprint() {
             Some(print) if self.names.len() <= LINEAR_NAMES => {
                 self.names.iter().position(|property| property.name.is(print, name))
             }
             Some(_) => self.sorted_position(name.plain_bytes()?),
             None => self.escaped_position(&name.value().as_str()?),
-        };
-        let (property, others) = self.names.get(found?..)?.split_first()?;
-        *near = others;
-        Some(property)
+        }
     }
 
     /// The place of a name that was written with escapes.
