@@ -64,10 +64,10 @@ struct OAuth {
     options: Arc<Options>,
 }
 
-/// A token that was found to be good, with the revision of the keys that said so.
+/// A token that was found to be good, with the revision of the keys that said so; nothing where no key did.
 struct Verified {
     principal: Principal,
-    revision: u64,
+    revision: Option<u64>,
 }
 
 impl Bearer {

@@ -30,7 +30,8 @@ struct Generations {
 struct Entry {
     principal: Arc<Principal>,
     until: Timestamp,
-    revision: u64,
+    /// The keys that it depends on, if it depends on any.
+    revision: Option<u64>,
 }
 
 impl Cache {
@@ -57,7 +58,7 @@ impl Cache {
         digest: TokenDigest,
         principal: &Arc<Principal>,
         now: Timestamp,
-        revision: u64,
+        revision: Option<u64>,
     ) {
         let lifetime = i64::try_from(self.lifetime.as_micros()).unwrap_or(i64::MAX);
         let until = Timestamp(now.0.saturating_add(lifetime));
@@ -81,7 +82,7 @@ impl Generations {
 
 impl Entry {
     fn is_good(&self, now: Timestamp, revision: u64) -> bool {
-        now < self.until && self.revision == revision
+        now < self.until && self.revision.is_none_or(|own| own == revision)
     }
 }
 
@@ -104,15 +105,17 @@ mod tests {
         let cache = Cache::new(10, Duration::from_secs(60));
         let long = Arc::new(Principal::new("a").with_expiry(at(1000)));
         let short = Arc::new(Principal::new("b").with_expiry(at(10)));
-        cache.keep([1; 32], &long, at(0), 1);
-        cache.keep([2; 32], &short, at(0), 1);
+        cache.keep([1; 32], &long, at(0), Some(1));
+        cache.keep([2; 32], &short, at(0), Some(1));
+        cache.keep([3; 32], &long, at(0), None);
         assert!(cache.find(&[1; 32], at(59), 1).is_some());
         assert!(cache.find(&[1; 32], at(60), 1).is_none(), "the bound");
         assert!(cache.find(&[2; 32], at(9), 1).is_some());
         assert!(cache.find(&[2; 32], at(10), 1).is_none(), "its life");
         assert!(cache.find(&[1; 32], at(1), 2).is_none(), "its keys");
+        assert!(cache.find(&[3; 32], at(1), 2).is_some(), "it depends on no keys");
         let off = Cache::new(10, Duration::ZERO);
-        off.keep([1; 32], &long, at(0), 1);
+        off.keep([1; 32], &long, at(0), None);
         assert!(off.find(&[1; 32], at(0), 1).is_none());
     }
 
@@ -121,7 +124,7 @@ mod tests {
         let cache = Cache::new(8, Duration::from_secs(60));
         let principal = Arc::new(Principal::new("a"));
         for number in 0..100_u8 {
-            cache.keep([number; 32], &principal, at(0), 0);
+            cache.keep([number; 32], &principal, at(0), None);
             assert!(cache.find(&[0; 32], at(0), 0).is_some(), "in use after {number}");
         }
         let generations = cache.generations.lock().unwrap();

@@ -54,7 +54,7 @@ impl Introspector {
         }
         let principal =
             claims::read(&answer, Presence::IfPresent, &self.options, &self.hierarchy, clock.now())?;
-        Ok(Verified { principal, revision: 0 })
+        Ok(Verified { principal, revision: None })
     }
 
     async fn question(&self, token: &str) -> Result<Document, FetchError> {

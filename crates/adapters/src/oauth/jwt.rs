@@ -86,7 +86,7 @@ impl Verifier {
         if claims.root().get("sub").is_none_or(|subject| subject.kind() != Kind::String) {
             return Err(invalid("the token lacks `sub`"));
         }
-        Ok(Verified { principal, revision: found.revision })
+        Ok(Verified { principal, revision: Some(found.revision) })
     }
 
     fn read_header(&self, signed: &Signed<'_>) -> Result<(Algorithm, Option<String>), Refusal> {
