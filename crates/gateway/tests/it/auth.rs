@@ -1,0 +1,159 @@
+//! Who calls, as the file says it: a server with an issuer on a real socket, over HTTP and TLS.
+
+mod challenges;
+mod files;
+mod tls;
+
+use std::net::SocketAddr;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use callgate_gateway::Reloader;
+use callgate_server::Shutdown;
+use callgate_testkit::issuer::{Issuer, SigningKey};
+use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
+use reqwest::{RequestBuilder, Response};
+use serde_json::Value;
+
+use crate::served::{Files, HEAD};
+
+/// The resource as clients know it.
+const RESOURCE: &str = "https://mcp.example.com/mcp";
+
+/// One tool for everybody, one that needs two scopes.
+const TOOLS: &str = r#"
+[tool.count]
+description = "Counts the invoices of the caller's company. Use it for totals; it shows no invoice."
+effect = "read"
+source = "billing"
+sql = "select count(*) as n from invoices where tenant_id = :tenant"
+output = { n = { type = "integer" } }
+
+[tool.sums]
+description = "Sums the invoices of the caller's company. Use it for reports; it shows no invoice."
+effect = "read"
+source = "billing"
+scopes = ["invoices:read", "reports:read"]
+sql = "select sum(amount_minor) as n from invoices where tenant_id = :tenant"
+output = { n = { type = "integer" } }
+"#;
+
+/// A server with an authorization server.
+struct Setting {
+    files: Files,
+    issuer: Issuer,
+    key: SigningKey,
+    client: reqwest::Client,
+    address: SocketAddr,
+    shutdown: Shutdown,
+    reloader: Option<Reloader>,
+}
+
+impl Drop for Setting {
+    fn drop(&mut self) {
+        self.shutdown.force();
+    }
+}
+
+/// The file of a server that trusts an issuer.
+fn file(issuer: &Issuer, more: &str) -> String {
+    format!(
+        r#"{HEAD}
+[auth.oauth]
+issuer = "{}"
+resource = "{RESOURCE}"
+cache_s = 1
+{more}
+{TOOLS}"#,
+        issuer.url()
+    )
+}
+
+impl Setting {
+    async fn new(more: &str) -> Self {
+        let issuer = Issuer::start().await;
+        let key = SigningKey::p256("key-1");
+        issuer.publish(&[&key]);
+        let files = Files::new(&file(&issuer, more));
+        Self::serve(files, issuer, key).await
+    }
+
+    async fn serve(files: Files, issuer: Issuer, key: SigningKey) -> Self {
+        let gate = files.gate();
+        let options = gate.http_options();
+        let (server, reloader) = gate.build().unwrap();
+        let shutdown = Shutdown::new();
+        let http = server.bind_http(([127, 0, 0, 1], 0).into(), options, shutdown.clone()).await.unwrap();
+        let address = http.local_addr().unwrap();
+        tokio::spawn(http.run());
+        let client = reqwest::Client::new();
+        Self { files, issuer, key, client, address, shutdown, reloader: Some(reloader) }
+    }
+
+    fn url(&self, path: &str) -> String {
+        format!("http://{}{path}", self.address)
+    }
+
+    /// A token for `tenant-b` that lives so many seconds.
+    fn token_for(&self, seconds: u64, scope: &str) -> String {
+        let expires = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs() + seconds;
+        self.key.token(&format!(
+            r#"{{"iss":"{}","aud":"{RESOURCE}","sub":"erin","tenant":"tenant-b","exp":{expires},"scope":"{scope}"}}"#,
+            self.issuer.url()
+        ))
+    }
+
+    fn token(&self, scope: &str) -> String {
+        self.token_for(300, scope)
+    }
+
+    fn request(&self, method: &str, params: &str) -> RequestBuilder {
+        let body = format!(
+            r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{{{params}"_meta":{{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{{}}}}}}}}"#
+        );
+        self.client
+            .post(self.url("/mcp"))
+            .header(CONTENT_TYPE, "application/json")
+            .header(ACCEPT, "application/json, text/event-stream")
+            .header("mcp-protocol-version", "2026-07-28")
+            .header("mcp-method", method)
+            .body(body)
+    }
+
+    fn call(&self, tool: &str) -> RequestBuilder {
+        let params = format!(r#""name":"{tool}","arguments":{{}},"#);
+        self.request("tools/call", &params).header("mcp-name", tool)
+    }
+
+    async fn call_with(&self, tool: &str, token: &str) -> Response {
+        self.call(tool).header(AUTHORIZATION, format!("Bearer {token}")).send().await.unwrap()
+    }
+
+    fn metadata(&self) -> String {
+        "resource_metadata=\"https://mcp.example.com/.well-known/oauth-protected-resource/mcp\"".to_owned()
+    }
+}
+
+fn challenge(response: &Response) -> String {
+    let mut values = response.headers().get_all("www-authenticate").iter();
+    let value = values.next().map(|value| value.to_str().unwrap().to_owned()).unwrap_or_default();
+    assert!(values.next().is_none(), "one challenge");
+    value
+}
+
+async fn json(response: Response) -> Value {
+    serde_json::from_str(&response.text().await.unwrap()).unwrap()
+}
+
+async fn rows(response: Response) -> Value {
+    assert_eq!(response.status(), 200);
+    json(response).await["result"]["structuredContent"]["rows"].clone()
+}
+
+/// Waits for something that takes its time.
+async fn until(mut is: impl AsyncFnMut() -> bool) {
+    let limit = tokio::time::Instant::now() + Duration::from_secs(20);
+    while !is().await {
+        assert!(tokio::time::Instant::now() < limit, "it did not come");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
