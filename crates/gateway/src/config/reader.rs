@@ -77,6 +77,12 @@ impl<'r, 't> Table<'r, 't> {
         &self.name
     }
 
+    /// The same table under its full name, where it stands inside another.
+    pub(crate) fn named(mut self, name: String) -> Self {
+        self.name = name;
+        self
+    }
+
     /// The value under a key, which counts as known from here on.
     pub(crate) fn value(&mut self, key: &'static str) -> Option<&'t Spanned<DeValue<'t>>> {
         self.taken.insert(key);

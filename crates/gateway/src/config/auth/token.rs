@@ -34,7 +34,8 @@ pub struct TokenTable {
 }
 
 impl TokenTable {
-    pub(super) fn read(name: Located<String>, mut table: Table<'_, '_>) -> Self {
+    pub(super) fn read(name: Located<String>, table: Table<'_, '_>) -> Self {
+        let mut table = table.named(format!("[auth.token.{}]", name.as_str()));
         let digest = table.required_string("digest", "\"sha256:9f86d0...\"");
         let digest = digest.filter(|digest| {
             let is_digest = StaticToken::parse_digest(digest).is_some();
