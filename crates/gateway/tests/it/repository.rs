@@ -342,3 +342,32 @@ async fn a_search_whose_time_is_over_is_marked_and_has_a_cursor() {
     let found = served.structured("code_search", r#"{"project":"billing","query":"main"}"#).await;
     assert_eq!(found["truncated"], false);
 }
+
+#[tokio::test]
+async fn a_policy_file_decides_by_project_for_each_request() {
+    let head = HEAD.replace("tenant = \"tenant-a\"", "tenant = \"tenant-a\"\ngroups = [\"web\"]");
+    let files = with("");
+    files.write("callgate.toml", &format!("{head}{TOOLS}[policy]\nfiles = [\"main.cedar\"]\n"));
+    let rule = |group: &str, project: &str| {
+        format!(
+            "permit(principal in Group::\"{group}\", action in [Action::\"call:code_search\", Action::\"call:code_read\"], resource)\n\
+             when {{ context.arguments.project == \"{project}\" }};\n"
+        )
+    };
+    let see = "permit(principal, action == Action::\"list\", resource);\n";
+    files.write("main.cedar", &format!("{see}{}{}", rule("web", "website"), rule("billing", "billing")));
+    let served = files.serve().await;
+    assert_eq!(served.tools().await.len(), 2);
+    let found = served.structured("code_search", r#"{"project":"website","query":"charge"}"#).await;
+    assert_eq!(found["matches"][0]["path"], "index.html");
+    for (tool, rest) in [("code_search", r#""query":"charge""#), ("code_read", r#""path":"src/main.rs""#)] {
+        let text = served.error(tool, &format!(r#"{{"project":"billing",{rest}}}"#)).await;
+        assert!(text.contains("forbidden") && !text.contains("charge("), "{text}");
+    }
+    files.write("main.cedar", &format!("{see}{}", rule("web", "billing")));
+    served.reloader.as_ref().unwrap().reload().unwrap();
+    let read = served.structured("code_read", r#"{"project":"billing","path":"src/charge.rs"}"#).await;
+    assert_eq!(read["text"], "// charge\n");
+    let text = served.error("code_search", r#"{"project":"website","query":"charge"}"#).await;
+    assert!(text.contains("forbidden"), "{text}");
+}

@@ -1,0 +1,1 @@
+console.log("reminder: this file is built, and excluded from the search");
