@@ -23,8 +23,11 @@ mod auth;
 mod columns;
 mod contract;
 mod judge;
+mod limits;
 mod shapes;
 mod sources;
+
+pub(crate) use limits::into_server;
 
 use judge::Judge;
 use sources::Opened;
@@ -51,6 +54,7 @@ pub(crate) async fn build(config: &Config, directory: &Path, limits: &Limits, se
     let opened = sources::open(config, directory, &mut built).await;
     auth::build(config, directory, &mut built);
     let gate = gate_limits(config);
+    limits::check(config, &gate, &mut built.findings);
     check_names(config, &mut built.findings);
     check_sources(config, &mut built.findings);
     check_server(config, &mut built.findings);
@@ -82,6 +86,7 @@ pub(crate) fn gate_limits(config: &Config) -> GateLimits {
     let largest = own.chain(general).filter_map(|bytes| usize::try_from(**bytes).ok()).max().unwrap_or(0);
     gate.message.bytes = gate.message.bytes.max(output_bytes(largest));
     gate.call_timeout_max = Duration::from_secs(3600);
+    limits::into_gate(config, &mut gate);
     let Some(table) = &config.limits else { return gate };
     if let Some(timeout) = &table.timeout_ms {
         gate.call_timeout = Duration::from_millis(**timeout);

@@ -14,6 +14,7 @@ use callgate_server::{
     BuildError, HttpOptions, Server, ServerBuilder, Shutdown, StdioLimits, Tool, TransportSecurity,
 };
 
+use crate::build::into_server;
 use crate::callers::{self, Kept};
 use crate::config::{Config, Finding, Limits, Located, Report};
 use crate::cursor::Seals;
@@ -262,6 +263,7 @@ impl Recipe {
         let mut builder = Server::builder(name, version.unwrap_or_else(|| VERSION.to_owned()));
         let mut limits = callgate_server::Limits::default();
         limits.gate = gate_limits;
+        into_server(&config, &mut limits);
         if let Some(size) = server.and_then(|server| server.page_size.as_ref()) {
             limits.page_size = usize::try_from(**size).unwrap_or(limits.page_size);
         }

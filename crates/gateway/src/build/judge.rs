@@ -13,7 +13,7 @@ use callgate_core::limits::Limits as GateLimits;
 use callgate_core::snapshot::Tool as GateTool;
 
 use super::sources::{Database, Ready};
-use super::{Opened, output_bytes};
+use super::{Opened, limits, output_bytes};
 use crate::config::{
     Config, Effect, Finding, Limits, LimitsTable, Located, Severity, Source, Tool, Work, listed, meant,
 };
@@ -140,6 +140,7 @@ impl Judge<'_> {
         definition.output_schema = Some(output);
         definition.timeout = tool.timeout_ms.as_ref().map(|timeout| Duration::from_millis(**timeout));
         definition.output_bytes = Some(output_bytes(max_bytes));
+        (definition.allowance, definition.allowance_of_caller) = limits::of_tool(tool.limits.as_ref());
         let scopes = tool.scopes.iter().flat_map(|scopes| scopes.iter());
         definition.scopes = scopes.map(|scope| scope.to_string()).collect();
         let labels = tool.labels.iter().flat_map(|labels| labels.iter());

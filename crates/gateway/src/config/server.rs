@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 
 use super::finding::Finding;
 use super::located::Located;
+use super::rate::{AddressTable, AllowanceTable};
 use super::reader::Table;
 use super::tls::{ENDS, TlsEnd};
 
@@ -63,6 +64,15 @@ pub struct LimitsTable {
     /// How long a cursor stays valid, in seconds. Default: 3,600.
     #[schemars(range(min = 1, max = 604_800))]
     pub cursor_lifetime_s: Option<Located<u64>>,
+    /// How many calls may run at one time in the whole process. Default: 1,024.
+    #[schemars(range(min = 1, max = 100_000))]
+    pub calls_in_flight: Option<Located<u64>>,
+    /// What each caller may use.
+    pub principal: Option<AllowanceTable>,
+    /// What all callers of one tenant may use together.
+    pub tenant: Option<AllowanceTable>,
+    /// How often one address may ask over HTTP, before it is known who asks.
+    pub address: Option<AddressTable>,
 }
 
 impl ServerTable {
@@ -126,6 +136,10 @@ impl LimitsTable {
             max_bytes: table.integer("max_bytes", 1024..=16_777_216),
             max_request_bytes: table.integer("max_request_bytes", 1024..=67_108_864),
             cursor_lifetime_s: table.integer("cursor_lifetime_s", 1..=604_800),
+            calls_in_flight: table.integer("calls_in_flight", 1..=100_000),
+            principal: table.table("principal", "[limits.principal]").map(AllowanceTable::read),
+            tenant: table.table("tenant", "[limits.tenant]").map(AllowanceTable::read),
+            address: table.table("address", "[limits.address]").map(AddressTable::read),
         };
         table.finish();
         limits

@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use super::auth::scopes;
 use super::finding::Finding;
 use super::located::Located;
+use super::rate::ToolLimitsTable;
 use super::reader::Table;
 
 mod operation;
@@ -43,6 +44,8 @@ pub struct Tool {
     /// How many bytes the rows, matches or lines of a result may take as JSON. Default: the one of `[limits]`.
     #[schemars(range(min = 1_024, max = 16_777_216))]
     pub max_bytes: Option<Located<u64>>,
+    /// How often the tool may be called, and how many of its calls may run at once.
+    pub limits: Option<ToolLimitsTable>,
     /// Scopes that the token of a caller must have, all of them.
     pub scopes: Option<Located<Vec<Located<String>>>>,
     /// Words that policies can refer to.
@@ -107,8 +110,11 @@ impl Tool {
             true => Work::Operation(Operation::read(&mut table)),
             false => Work::Query(Box::new(Query::read(&mut table))),
         };
+        let limits_name = format!("`limits` of {}", table.name());
+        let limits = table.table("limits", limits_name).map(ToolLimitsTable::read);
         let tool = Self {
             name,
+            limits,
             title,
             description,
             effect,

@@ -5,6 +5,7 @@
 
 mod auth;
 mod calls;
+mod limits;
 mod load_errors;
 mod masking;
 mod native;
