@@ -10,6 +10,7 @@
 mod arguments;
 mod engine;
 mod entities;
+mod explain;
 mod fault;
 mod limits;
 mod load;
@@ -21,6 +22,7 @@ mod tools;
 mod types;
 
 pub use engine::CedarPolicy;
+pub use explain::{ExplainedPolicy, Explanation, PolicyCase, PolicyChange, PolicyState, parse_time};
 pub use fault::{PolicyFault, PolicySeverity};
 pub use limits::PolicyLimits;
 pub use load::{Loaded, load};

@@ -8,7 +8,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 /// A runtime for MCP tools in which every call passes one gate.
 ///
 /// Exit codes: 0 done; 1 the configuration cannot be read or has errors; 2 wrong usage; 3 a file cannot
-/// be written; 4 the server cannot start or stopped with an error; 5 the demonstration failed.
+/// be written; 4 the server cannot start or stopped with an error; 5 the demonstration failed;
+/// 6 a decision is not the expected one.
 #[derive(Debug, Parser)]
 #[command(name = "callgate", version, propagate_version = true)]
 pub(crate) struct Arguments {
@@ -35,6 +36,11 @@ pub(crate) enum Command {
     Serve(Serve),
     /// Judge a configuration: errors and warnings, each with its place and remedy.
     Check(Check),
+    /// Explain, test and describe who may do what.
+    Policy {
+        #[command(subcommand)]
+        command: Policy,
+    },
     /// Make a billing database, serve it, make one call and show it.
     Demo(Demo),
     /// Print a generated part of the manual.
@@ -76,6 +82,71 @@ pub(crate) struct Check {
     /// Print one JSON object a finding instead of text.
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// What to do with policies.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Policy {
+    /// Show what is decided of a call, by which policies, and what would change it.
+    Explain(Explain),
+    /// Run a file of expected decisions.
+    Test(PolicyTest),
+    /// Print the Cedar schema of the tools, for editors and other tools of Cedar.
+    Schema(PolicySchema),
+}
+
+/// Arguments of `callgate policy explain`.
+#[derive(Args, Debug)]
+pub(crate) struct Explain {
+    /// The configuration.
+    #[arg(long, short, default_value = "callgate.toml", value_name = "FILE")]
+    pub(crate) config: PathBuf,
+    /// Who calls.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) principal: String,
+    /// The tenant of the caller.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) tenant: Option<String>,
+    /// A group of the caller; may be given several times.
+    #[arg(long = "group", value_name = "NAME")]
+    pub(crate) groups: Vec<String>,
+    /// A scope of the caller's credential; may be given several times.
+    #[arg(long = "scope", value_name = "SCOPE")]
+    pub(crate) scopes: Vec<String>,
+    /// What the credential was issued for.
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) purpose: Option<String>,
+    /// The tool that is called.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) tool: String,
+    /// The arguments: one JSON object.
+    #[arg(long, default_value = "{}", value_name = "JSON")]
+    pub(crate) args: String,
+    /// Somebody has approved the call.
+    #[arg(long)]
+    pub(crate) approved: bool,
+    /// When the call is made, for example 2026-12-01T10:00:00Z. Default: now.
+    #[arg(long, value_name = "TIME")]
+    pub(crate) at: Option<String>,
+}
+
+/// Arguments of `callgate policy test`.
+#[derive(Args, Debug)]
+pub(crate) struct PolicyTest {
+    /// The expected decisions: a TOML file of tables `[[case]]`.
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// The configuration.
+    #[arg(long, short, default_value = "callgate.toml", value_name = "FILE")]
+    pub(crate) config: PathBuf,
+}
+
+/// Arguments of `callgate policy schema`.
+#[derive(Args, Debug)]
+pub(crate) struct PolicySchema {
+    /// The configuration.
+    #[arg(long, short, default_value = "callgate.toml", value_name = "FILE")]
+    pub(crate) config: PathBuf,
 }
 
 /// Arguments of `callgate demo`.

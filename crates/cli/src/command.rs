@@ -4,6 +4,7 @@ pub(crate) mod check;
 pub(crate) mod demo;
 pub(crate) mod generate;
 pub(crate) mod init;
+pub(crate) mod policy;
 pub(crate) mod serve;
 
 mod client;

@@ -15,6 +15,10 @@ pub(crate) enum Failure {
     Serve(String),
     /// A file or directory could not be written.
     File { path: PathBuf, problem: String, remedy: &'static str },
+    /// Some expected decisions are not what is decided; they have been shown.
+    Decisions { failed: usize },
+    /// The command line asks for what there is not.
+    Usage(String),
     /// The call of the demonstration was not answered as it should be.
     Demo(String),
 }
@@ -28,6 +32,8 @@ impl Failure {
             Self::File { .. } => ExitCode::from(3),
             Self::Serve(_) => ExitCode::from(4),
             Self::Demo(_) => ExitCode::from(5),
+            Self::Decisions { .. } => ExitCode::from(6),
+            Self::Usage(_) => ExitCode::from(2),
         }
     }
 }
@@ -38,6 +44,11 @@ impl fmt::Display for Failure {
             Self::Configuration => f.write_str("the configuration is not served; see the findings above"),
             Self::Serve(problem) => f.write_str(problem),
             Self::File { path, problem, remedy } => write!(f, "{}: {problem}; {remedy}", path.display()),
+            Self::Decisions { failed: 1 } => f.write_str("a decision is not the expected one; see above"),
+            Self::Decisions { failed } => {
+                write!(f, "{failed} decisions are not the expected ones; see above")
+            }
+            Self::Usage(problem) => f.write_str(problem),
             Self::Demo(problem) => write!(f, "the demonstration failed: {problem}"),
         }
     }

@@ -38,6 +38,7 @@ fn run(command: Command) -> Result<(), Failure> {
         Command::Init(init) => command::init::run(&init),
         Command::Serve(serve) => command::serve::run(&serve),
         Command::Check(check) => command::check::run(&check),
+        Command::Policy { command } => command::policy::run(&command),
         Command::Demo(demo) => command::demo::run(&demo),
         Command::Generate { part } => {
             command::generate::run(part);

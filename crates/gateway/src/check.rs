@@ -17,12 +17,7 @@ use crate::load::load;
 /// Everything that is wrong with a configuration, or should be better.
 #[must_use]
 pub fn check(path: impl AsRef<Path>) -> Report {
-    // Nothing is sealed here, so the keys need no randomness.
-    let seals = Seals {
-        keys: Arc::new(KeyRing::new([])),
-        clock: Arc::new(SystemClock),
-        entropy: Arc::new(SystemEntropy::default()),
-    };
+    let seals = seals();
     let clock = Arc::clone(&seals.clock);
     let loaded = load(path.as_ref(), &Limits::default(), &Arc::new(seals));
     // Policies are judged only with tools that have no error, so that they are not blamed for theirs.
@@ -32,4 +27,13 @@ pub fn check(path: impl AsRef<Path>) -> Report {
     let Ok(catalogue) = Catalogue::new(loaded.tools) else { return loaded.report };
     let (_, found) = policies.judge(&catalogue, &clock);
     Report::new(loaded.report.findings().iter().cloned().chain(found).collect())
+}
+
+/// Seals where nothing is sealed, so the keys need no randomness.
+pub(crate) fn seals() -> Seals {
+    Seals {
+        keys: Arc::new(KeyRing::new([])),
+        clock: Arc::new(SystemClock),
+        entropy: Arc::new(SystemEntropy::default()),
+    }
 }

@@ -41,13 +41,11 @@ pub use source::{ConnectionUrl, Kind, PostgresSource, RepositorySource, Source, 
 pub use tls::{TlsEnd, TlsTable};
 pub use tool::{Direction, Effect, Operation, OperationKind, Page, PageKey, Query, Tool, Work};
 
-pub(crate) use json::nearest_place;
+pub(crate) use json::{nearest_place, push_toml};
 pub(crate) use mask::FieldMask;
-pub(crate) use reader::{listed, meant};
+pub(crate) use reader::{Reading, Table, listed, meant};
 pub(crate) use shape::read_file;
 pub(crate) use text::read_text;
-
-use reader::{Reading, Table};
 
 /// Everything that a `callgate.toml` says.
 #[derive(Clone, Debug, JsonSchema)]

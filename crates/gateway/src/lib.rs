@@ -17,11 +17,13 @@ mod load;
 mod policy;
 mod reload;
 mod repository_tool;
+mod review;
 mod sql_tool;
 
 pub use check::check;
 pub use gate::{Gate, ServeError};
 pub use reload::{ReloadError, Reloader, WatchError, Watching};
+pub use review::{PolicyReview, PolicyTest, PolicyTests, policy_schema};
 
 #[doc(hidden)]
 pub mod fuzzing;

@@ -115,6 +115,11 @@ impl Policies {
         (loaded.policy, self.findings(&loaded.faults))
     }
 
+    /// The place of bytes in one of the texts.
+    pub(crate) fn place(&self, text: usize, span: std::ops::Range<usize>) -> Option<Place> {
+        self.files.get(text).map(|file| file.place(span))
+    }
+
     fn findings(&self, faults: &[PolicyFault]) -> Vec<Finding> {
         let finding = |fault: &PolicyFault| {
             let found = Finding::error(fault.code, fault.message.as_str(), fault.remedy.as_str());

@@ -63,6 +63,16 @@ pub(super) struct Concerned {
     pub(super) mentions: Mentions,
 }
 
+/// A call as policies are asked about it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Asked<'q> {
+    pub(super) principal: &'q Principal,
+    pub(super) arguments: Value<'q>,
+    pub(super) approved: bool,
+    /// Another time than now.
+    pub(super) at: Option<Timestamp>,
+}
+
 /// What Cedar answered.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Verdict {
@@ -125,38 +135,39 @@ impl CedarPolicy {
 
     /// Every tool that the caller may see now.
     pub(super) fn seen(&self, principal: &Principal, caller: &Caller) -> VisibleSet {
-        VisibleSet::of(self.tools.iter().map(|judged| self.list(judged, principal, caller, None).permitted))
+        let sees = |judged: &Judged| self.list(&judged.list, judged, principal, caller, None).permitted;
+        VisibleSet::of(self.tools.iter().map(sees))
     }
 
-    /// Whether the caller may see the tool. `at` is another time than now.
+    /// Whether these policies let the caller see the tool. `at` is another time than now.
     pub(super) fn list(
         &self,
+        concerned: &Concerned,
         judged: &Judged,
         principal: &Principal,
         caller: &Caller,
         at: Option<Timestamp>,
     ) -> Verdict {
-        let context = match self.common(&judged.list.mentions, principal, at) {
+        let context = match self.common(&concerned.mentions, principal, at) {
             Ok(pairs) => pairs,
             Err(error) => return Verdict::failed(Vec::new(), error),
         };
-        self.ask(&judged.list, caller, &self.list_action, &judged.uid, context)
+        self.ask(concerned, caller, &self.list_action, &judged.uid, context)
     }
 
-    /// Whether the caller may call the tool with these arguments.
+    /// Whether these policies let the caller call the tool as asked.
     pub(super) fn call(
         &self,
+        concerned: &Concerned,
         judged: &Judged,
-        principal: &Principal,
         caller: &Caller,
-        arguments: Value<'_>,
-        approved: bool,
-        at: Option<Timestamp>,
+        asked: Asked<'_>,
     ) -> Verdict {
-        let mentions = &judged.call.mentions;
+        let Asked { principal, arguments, approved, at } = asked;
+        let mentions = &concerned.mentions;
         let Expressed { arguments, inexpressible } =
             express(arguments, &judged.tool.members, mentions, &self.limits);
-        if let Some(refused) = self.blind(judged, caller, &inexpressible) {
+        if let Some(refused) = self.blind(concerned, caller, &inexpressible) {
             return refused;
         }
         let mut context = match self.common(mentions, principal, at) {
@@ -170,20 +181,20 @@ impl CedarPolicy {
         let inexpressible = inexpressible.into_iter().map(RestrictedExpression::new_string);
         context.push(("inexpressible".to_owned(), RestrictedExpression::new_set(inexpressible)));
         context.push(("approved".to_owned(), RestrictedExpression::new_bool(approved)));
-        self.ask(&judged.call, caller, &judged.call_action, &judged.uid, context)
+        self.ask(concerned, caller, &judged.call_action, &judged.uid, context)
     }
 
     /// A denial if a policy that may concern the caller looks at an argument that it cannot be shown.
     fn blind(
         &self,
-        judged: &Judged,
+        concerned: &Concerned,
         caller: &Caller,
         inexpressible: &std::collections::BTreeSet<String>,
     ) -> Option<Verdict> {
         if inexpressible.is_empty() {
             return None;
         }
-        let rules = judged.call.rules.iter().filter_map(|at| self.rules.get(*at));
+        let rules = concerned.rules.iter().filter_map(|at| self.rules.get(*at));
         let mut blind = Vec::new();
         let mut first = None;
         for rule in rules.filter(|rule| may_concern(rule, caller)) {

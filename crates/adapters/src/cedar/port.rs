@@ -8,56 +8,78 @@ use callgate_core::port::{Answer, Decision, Policy, Question, VisibleSet};
 use callgate_core::principal::Principal;
 use callgate_core::refusal::Refusal;
 use callgate_core::snapshot::Catalogue;
+use callgate_protocol::json::Document;
 
-use super::engine::{CedarPolicy, Judged, Verdict};
+use super::engine::{Asked, CedarPolicy, Judged, Verdict};
 use super::entities::Caller;
 
 impl CedarPolicy {
-    fn sees(&self, at: usize, judged: &Judged, principal: &Principal, caller: &Caller) -> bool {
+    /// Whether a tool may be seen. `place` is its place in the catalogue.
+    pub(super) fn sees(&self, place: usize, judged: &Judged, caller: &Caller, asked: Asked<'_>) -> bool {
         match &caller.visible {
-            Some(visible) => visible.contains(at),
-            None => self.list(judged, principal, caller, None).permitted,
+            Some(visible) => visible.contains(place),
+            None => self.list(&judged.list, judged, asked.principal, caller, asked.at).permitted,
         }
     }
 
-    fn decision(&self, question: &Question<'_>) -> Decision {
-        let denied = |error: String| Decision::Deny { policies: Vec::new(), errors: vec![error] };
-        let Some((at, judged)) = self.find(question.contract) else {
-            return denied("the policies were not judged with this tool".to_owned());
-        };
-        let principal = question.principal;
-        let caller = match self.caller(principal) {
-            Ok(caller) => caller,
-            Err(error) => return denied(error),
-        };
-        if !self.sees(at, judged, principal, &caller) {
-            return denied("what may not be listed may not be called".to_owned());
+    /// What is decided of a call of the tool at a place of the catalogue.
+    pub(super) fn decided(
+        &self,
+        place: usize,
+        judged: &Judged,
+        caller: &Caller,
+        asked: Asked<'_>,
+    ) -> Decision {
+        if !self.sees(place, judged, caller, asked) {
+            return denied("what may not be listed may not be called");
         }
-        let ask = |approved| self.call(judged, principal, &caller, question.arguments, approved, None);
-        let Verdict { permitted, policies, errors } = ask(question.approved);
+        let Verdict { permitted, policies, errors } = self.call(&judged.call, judged, caller, asked);
         if permitted {
             return Decision::Permit { policies };
         }
-        if errors.is_empty() && !question.approved && judged.call.mentions.approved {
-            let once_approved = ask(true);
+        if errors.is_empty() && !asked.approved && judged.call.mentions.approved {
+            let asked = Asked { approved: true, ..asked };
+            let once_approved = self.call(&judged.call, judged, caller, asked);
             if once_approved.permitted {
                 return Decision::NeedsApproval { policies: once_approved.policies };
             }
         }
         Decision::Deny { policies, errors }
     }
+
+    fn decision(&self, question: &Question<'_>) -> Decision {
+        let Some((place, judged)) = self.find(question.contract) else {
+            return denied("the policies were not judged with this tool");
+        };
+        let Question { principal, arguments, approved, .. } = *question;
+        match self.caller(principal) {
+            Ok(caller) => {
+                self.decided(place, judged, &caller, Asked { principal, arguments, approved, at: None })
+            }
+            Err(error) => denied(error),
+        }
+    }
+}
+
+fn denied(error: impl Into<String>) -> Decision {
+    Decision::Deny { policies: Vec::new(), errors: vec![error.into()] }
+}
+
+/// The question whether a tool may be seen now.
+fn now(principal: &Principal) -> Asked<'_> {
+    Asked { principal, arguments: Document::empty_object().root(), approved: false, at: None }
 }
 
 impl Policy for CedarPolicy {
     fn is_visible(&self, principal: &Principal, contract: &Contract) -> bool {
         let Some((at, judged)) = self.find(contract) else { return false };
-        self.caller(principal).is_ok_and(|caller| self.sees(at, judged, principal, &caller))
+        self.caller(principal).is_ok_and(|caller| self.sees(at, judged, &caller, now(principal)))
     }
 
     fn look_for_nothing(&self, principal: &Principal) {
         if let Ok(caller) = self.caller(principal) {
             // No tool has a place beyond the catalogue.
-            self.sees(self.tools.len(), &self.decoy, principal, &caller);
+            self.sees(self.tools.len(), &self.decoy, &caller, now(principal));
         }
     }
 

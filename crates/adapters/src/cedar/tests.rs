@@ -14,6 +14,7 @@ use super::{CedarPolicy, Loaded, PolicyLimits, PolicySeverity, PolicyText, load}
 
 mod agreement;
 mod decisions;
+mod explained;
 mod faults;
 
 pub(super) struct Nothing;

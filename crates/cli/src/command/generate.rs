@@ -34,23 +34,28 @@ fn lint() -> String {
 fn reference() -> String {
     let mut command = Arguments::command().term_width(100);
     let mut out = String::from(
-        "# Command line\n\nExit codes: 0 done; 1 the configuration cannot be read or has errors; 2 wrong usage; 3 a file cannot be written;\n4 the server cannot start or stopped with an error; 5 the demonstration failed.\n",
+        "# Command line\n\nExit codes: 0 done; 1 the configuration cannot be read or has errors; 2 wrong usage; 3 a file cannot be written;\n4 the server cannot start or stopped with an error; 5 the demonstration failed; 6 a decision is not the expected one.\n",
     );
     let mut section = |name: &str, help: String| {
         let trimmed: Vec<_> = help.lines().map(str::trim_end).collect();
         let _ = write!(out, "\n## {name}\n\n```text\n{}\n```\n", trimmed.join("\n").trim_end());
     };
     section("callgate", command.render_long_help().to_string());
-    let names: Vec<_> = command
-        .get_subcommands()
-        .filter(|command| !command.is_hide_set())
-        .map(|command| command.get_name().to_owned())
-        .collect();
-    for name in names {
-        if let Some(subcommand) = command.find_subcommand_mut(&name) {
-            let help = subcommand.clone().bin_name(format!("callgate {name}")).render_long_help().to_string();
-            section(&format!("callgate {name}"), help);
+    for subcommand in shown(&command) {
+        let name = format!("callgate {}", subcommand.get_name());
+        section(&name, help(&subcommand, &name));
+        for inner in shown(&subcommand) {
+            let name = format!("{name} {}", inner.get_name());
+            section(&name, help(&inner, &name));
         }
     }
     out
+}
+
+fn shown(command: &clap::Command) -> Vec<clap::Command> {
+    command.get_subcommands().filter(|command| !command.is_hide_set()).cloned().collect()
+}
+
+fn help(command: &clap::Command, name: &str) -> String {
+    command.clone().bin_name(name.to_owned()).render_long_help().to_string()
 }

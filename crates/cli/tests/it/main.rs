@@ -4,5 +4,6 @@
 mod check;
 mod demo;
 mod examples;
+mod policy;
 mod serve;
 mod support;

@@ -1,0 +1,108 @@
+//! `callgate policy` over the example of policies, and the commands of the manual.
+
+use std::path::Path;
+
+use super::support::{run, stderr, stdout};
+
+/// The example in a directory of its own, with its database.
+fn example() -> tempfile::TempDir {
+    let directory = tempfile::tempdir().unwrap();
+    let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/policies");
+    for entry in std::fs::read_dir(example).unwrap() {
+        let path = entry.unwrap().path();
+        std::fs::copy(&path, directory.path().join(path.file_name().unwrap())).unwrap();
+    }
+    let tables = std::fs::read_to_string(directory.path().join("orders.sql")).unwrap();
+    callgate_adapters::sqlite::create(&directory.path().join("orders.db"), &tables).unwrap();
+    directory
+}
+
+#[test]
+fn the_expected_decisions_of_the_example_are_decided() {
+    let directory = example();
+    let output = run(directory.path(), &["policy", "test", "decisions.toml"]);
+    assert_eq!(output.status.code(), Some(0), "{}{}", stdout(&output), stderr(&output));
+    assert!(stdout(&output).ends_with("6 of 6 decisions as expected\n"), "{}", stdout(&output));
+}
+
+#[test]
+fn a_decision_that_is_not_expected_is_shown_with_its_reasons_and_fails() {
+    let directory = example();
+    let file = directory.path().join("decisions.toml");
+    let text = std::fs::read_to_string(&file).unwrap().replace("expect = \"hidden\"", "expect = \"permit\"");
+    std::fs::write(&file, text).unwrap();
+    let output = run(directory.path(), &["policy", "test", "decisions.toml"]);
+    assert_eq!(output.status.code(), Some(6));
+    let shown = stdout(&output);
+    for line in [
+        "FAILED  others do not know that customers can be looked up (decisions.toml:39)",
+        "        expected permit, but it is hidden",
+        "        |   permit support (main.cedar:11): does not apply: it is about other callers",
+        "        |   the group `support`: permit",
+        "4 of 6 decisions as expected",
+    ] {
+        assert!(shown.contains(line), "{line}\n{shown}");
+    }
+    assert!(stderr(&output).contains("2 decisions are not the expected ones"));
+}
+
+#[test]
+fn faults_of_the_expected_decisions_are_shown_with_their_lines() {
+    let directory = example();
+    let text = "[[case]]\nprincipal = \"a\"\ntool = \"turnovr\"\narguments = { day = \"2026-11-01\" }\nexpect = \"permit\"\n";
+    std::fs::write(directory.path().join("some.toml"), text).unwrap();
+    let output = run(directory.path(), &["policy", "test", "some.toml"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stdout(&output).contains("did you mean `turnover`?"), "{}", stdout(&output));
+    let text = text.replace("turnovr", "turnover").replace("2026-11-01", "soon").replace("expect", "expcet");
+    std::fs::write(directory.path().join("some.toml"), &text).unwrap();
+    let output = run(directory.path(), &["policy", "test", "some.toml"]);
+    assert!(stdout(&output).contains("unknown key `expcet`"), "{}", stdout(&output));
+    std::fs::write(directory.path().join("some.toml"), text.replace("expcet", "expect")).unwrap();
+    let output = run(directory.path(), &["policy", "test", "some.toml"]);
+    assert!(stdout(&output).contains("do not fit the input schema"), "{}", stdout(&output));
+}
+
+#[test]
+fn a_decision_is_explained_with_what_would_change_it() {
+    let directory = example();
+    let explain = |arguments: &[&str]| {
+        let output = run(directory.path(), &[&["policy", "explain"], arguments].concat());
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        stdout(&output)
+    };
+    let looked_up = ["--tool", "orders_of_customer", "--args", r#"{"customer":"C-1","reason":"audit"}"#];
+    let support = ["--principal", "ben", "--tenant", "tenant-a", "--group", "support"];
+    let shown = explain(&[&support[..], &looked_up].concat());
+    assert!(shown.starts_with("decision: needs_approval\ndecided by: support\n"), "{shown}");
+    assert!(shown.contains("forbid audits-are-approved (main.cedar:16): applies"), "{shown}");
+    assert!(shown.contains("what would change it:\n  an approval: permit\n"), "{shown}");
+    let shown = explain(&[&support[..], &looked_up, &["--approved"]].concat());
+    assert!(shown.starts_with("decision: permit\ndecided by: support\n"), "{shown}");
+    let shown =
+        explain(&["--principal", "eve", "--tenant", "tenant-a", "--tool", "turnover", "--args", "{}"]);
+    assert!(shown.contains("note: the arguments do not fit the input schema"), "{shown}");
+
+    let output = run(directory.path(), &["policy", "explain", "--principal", "a", "--tool", "turnovr"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("did you mean `turnover`?"), "{}", stderr(&output));
+}
+
+#[test]
+fn the_schema_is_printed_although_a_policy_has_a_fault() {
+    let directory = example();
+    std::fs::write(directory.path().join("other.cedar"), "permitt(principal, action, resource);").unwrap();
+    let output = run(directory.path(), &["policy", "schema"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stdout(&output));
+    let schema = stdout(&output);
+    assert!(schema.contains("action \"call:orders_of_customer\" in [call] appliesTo"), "{schema}");
+    assert!(
+        schema.contains(r#"arguments: {"customer": String, "reason": String, "cursor"?: String}"#),
+        "{schema}"
+    );
+    let output = run(directory.path(), &["check"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stdout(&output).contains("bad_policy"), "{}", stdout(&output));
+    let output = run(directory.path(), &["serve"]);
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+}

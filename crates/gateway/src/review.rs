@@ -1,0 +1,125 @@
+//! The policies of a file outside of a server: explained, tested, and their schema.
+//!
+//! It judges by the same policies and the same code as the gate, and runs no tool. Only tools of the file
+//! are known here; tools of Rust are not. The command line is the caller.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use callgate_adapters::cedar::{CedarPolicy, ExplainedPolicy, Explanation, PolicyCase, PolicyLimits, schema};
+use callgate_core::contract::Contract;
+use callgate_core::snapshot::Catalogue;
+
+use crate::check::seals;
+use crate::config::{Finding, Limits, Place, Report};
+use crate::load::load;
+use crate::policy::Policies;
+
+mod cases;
+
+pub use cases::{PolicyTest, PolicyTests};
+
+/// The policies of a file, judged with its tools.
+#[derive(Debug)]
+pub struct PolicyReview {
+    policy: CedarPolicy,
+    policies: Policies,
+    catalogue: Catalogue,
+    report: Report,
+}
+
+impl PolicyReview {
+    /// Loads a file as a server does.
+    ///
+    /// # Errors
+    /// Everything that is wrong with the file or its policies; that it has none.
+    pub fn load(path: impl AsRef<Path>) -> Result<Self, Report> {
+        let path = path.as_ref();
+        let seals = Arc::new(seals());
+        let loaded = load(path, &Limits::default(), &seals);
+        if loaded.report.has_errors() {
+            return Err(loaded.report);
+        }
+        let Some(policies) = loaded.policies else {
+            let finding = Finding::error(
+                "no_policy",
+                format!(
+                    "{} has no policies: local callers may read, and nothing else is permitted",
+                    path.display()
+                ),
+                "add `[policy]` with `files = [\"policies/*.cedar\"]`",
+            );
+            return Err(Report::new(vec![finding]));
+        };
+        let catalogue = catalogue(loaded.tools)?;
+        let (policy, found) = policies.judge(&catalogue, &seals.clock);
+        let report = Report::new(loaded.report.findings().iter().cloned().chain(found).collect());
+        match policy {
+            Some(policy) => Ok(Self { policy, policies, catalogue, report }),
+            None => Err(report),
+        }
+    }
+
+    /// What should be better about the file.
+    #[must_use]
+    pub fn report(&self) -> &Report {
+        &self.report
+    }
+
+    /// The contract of a tool.
+    ///
+    /// # Errors
+    /// Names that are near, or all of them.
+    pub fn contract(&self, tool: &str) -> Result<&Contract, String> {
+        if let Some(tool) = self.catalogue.find(tool) {
+            return Ok(tool.contract());
+        }
+        let names: Vec<&str> = self.catalogue.tools().map(|tool| tool.contract().name().as_str()).collect();
+        Err(format!(
+            "there is no tool `{tool}`{}; the tools are {}",
+            crate::config::meant(tool, &names),
+            crate::config::listed(&names)
+        ))
+    }
+
+    /// Explains a call.
+    ///
+    /// # Errors
+    /// The caller cannot be expressed in Cedar.
+    pub fn explain(&self, case: PolicyCase<'_>) -> Result<Explanation, String> {
+        self.policy.explain(case)
+    }
+
+    /// Where a policy is written.
+    #[must_use]
+    pub fn place(&self, policy: &ExplainedPolicy) -> Option<Place> {
+        self.policies.place(policy.text, policy.span.clone())
+    }
+}
+
+/// The Cedar schema of the tools of a file, whether or not it has policies.
+///
+/// # Errors
+/// Everything that is wrong with the file apart from its policies.
+pub fn policy_schema(path: impl AsRef<Path>) -> Result<String, Report> {
+    let loaded = load(path.as_ref(), &Limits::default(), &Arc::new(seals()));
+    // Policies with faults must not keep their author from the schema that tells how to mend them.
+    let is_of_policy = |finding: &Finding| {
+        let file = finding.place.as_ref().map(|place| place.file().name());
+        file.is_some_and(|name| name.ends_with(".cedar"))
+    };
+    let others: Vec<_> =
+        loaded.report.findings().iter().filter(|finding| !is_of_policy(finding)).cloned().collect();
+    let report = Report::new(others);
+    if report.has_errors() {
+        return Err(report);
+    }
+    Ok(schema(&catalogue(loaded.tools)?, &PolicyLimits::default()))
+}
+
+fn catalogue(tools: Vec<Arc<callgate_core::snapshot::Tool>>) -> Result<Catalogue, Report> {
+    Catalogue::new(tools).map_err(|error| {
+        let finding = Finding::error("similar_name", error.to_string(), "rename one of them");
+        Report::new(vec![finding])
+    })
+}
