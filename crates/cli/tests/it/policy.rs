@@ -35,9 +35,9 @@ fn a_decision_that_is_not_expected_is_shown_with_its_reasons_and_fails() {
     assert_eq!(output.status.code(), Some(6));
     let shown = stdout(&output);
     for line in [
-        "FAILED  others do not know that customers can be looked up (decisions.toml:39)",
+        "FAILED  others do not know that customers can be looked up (decisions.toml:38)",
         "        expected permit, but it is hidden",
-        "        |   permit support (main.cedar:11): does not apply: it is about other callers",
+        "        |   permit support (main.cedar:10): does not apply: it is about other callers",
         "        |   the group `support`: permit",
         "4 of 6 decisions as expected",
     ] {
@@ -75,7 +75,7 @@ fn a_decision_is_explained_with_what_would_change_it() {
     let support = ["--principal", "ben", "--tenant", "tenant-a", "--group", "support"];
     let shown = explain(&[&support[..], &looked_up].concat());
     assert!(shown.starts_with("decision: needs_approval\ndecided by: support\n"), "{shown}");
-    assert!(shown.contains("forbid audits-are-approved (main.cedar:16): applies"), "{shown}");
+    assert!(shown.contains("forbid audits-are-approved (main.cedar:15): applies"), "{shown}");
     assert!(shown.contains("what would change it:\n  an approval: permit\n"), "{shown}");
     let shown = explain(&[&support[..], &looked_up, &["--approved"]].concat());
     assert!(shown.starts_with("decision: permit\ndecided by: support\n"), "{shown}");
