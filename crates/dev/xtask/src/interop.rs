@@ -1,4 +1,5 @@
-//! `cargo xtask interop`: real clients against the conformance example, over every transport and in both eras.
+//! `cargo xtask interop`: real clients against the conformance example, over every transport and in both eras,
+//! and against an example of the binary.
 //!
 //! The clients are scripts in `interop/`, which say line by line what held. Each run has a server of its own, so that
 //! counters and list changes are its own too, and a bound on its time. `test` calls it.
@@ -18,6 +19,7 @@ use crate::process::{self, Echo};
 use crate::tally::Tally;
 use crate::{reaper, tree};
 
+const BUILD_LIMIT: Duration = Duration::from_secs(25 * 60);
 const LIMIT: Duration = Duration::from_secs(120);
 /// Small enough that the fixtures fill several pages.
 const PAGES: &[&str] = &["--page-size", "5"];
@@ -28,6 +30,9 @@ const WIRE: [(&str, Transport, &str); 3] = [
     ("wire_http.py", Transport::Http, "legacy"),
     ("wire_stdio.py", Transport::Stdio, "modern"),
 ];
+/// Scripts against the binary with a configuration of `examples/`.
+const FILES: [(&str, &str, &str); 2] =
+    [("code_search.py", "code-search", "modern"), ("code_search.py", "code-search", "legacy")];
 const MODULES: [&str; 3] = ["check.mjs", "ts_client.mjs", "inspector.mjs"];
 const LANES: usize = 2;
 
@@ -35,6 +40,8 @@ const LANES: usize = 2;
 enum Transport {
     Http,
     Stdio,
+    /// The binary over stdio, with the configuration of that example.
+    Example(&'static str),
 }
 
 /// One client, one transport, one era.
@@ -50,6 +57,9 @@ impl fmt::Display for Case {
         let transport = match self.transport {
             Transport::Http => "HTTP",
             Transport::Stdio => "stdio",
+            Transport::Example(name) => {
+                return write!(formatter, "{} with {name}, {}", self.script, self.era);
+            }
         };
         write!(formatter, "{} over {transport}, {}", self.script, self.era)
     }
@@ -60,6 +70,8 @@ struct Setting {
     npm: Npm,
     python: PathBuf,
     server: PathBuf,
+    /// The binary `callgate`.
+    callgate: PathBuf,
 }
 
 /// Runs every case whose description contains `filter`; each assertion counts once.
@@ -67,7 +79,7 @@ struct Setting {
 /// Another server than the example can be named, if it takes the same arguments.
 pub(crate) fn run(filter: &str, server: Option<PathBuf>) -> Result<Tally, Failure> {
     let server = server.map_or_else(Fixture::build, Ok)?;
-    let setting = Setting { npm: npm::ready()?, python: python::ready()?, server };
+    let setting = Setting { npm: npm::ready()?, python: python::ready()?, server, callgate: binary()? };
     for module in MODULES {
         let source = tree::root().join("interop").join(module);
         std::fs::copy(&source, setting.npm.directory.join(module)).at(source.display())?;
@@ -117,7 +129,18 @@ fn cases() -> Vec<Case> {
     for (script, transport, era) in WIRE {
         cases.push(Case { script, transport, era });
     }
+    for (script, example, era) in FILES {
+        cases.push(Case { script, transport: Transport::Example(example), era });
+    }
     cases
+}
+
+/// Builds the binary and says where it is.
+fn binary() -> Result<PathBuf, Failure> {
+    let mut command = Command::new(tree::cargo());
+    command.args(["build", "--quiet", "--locked", "--package", "callgate"]).current_dir(tree::root());
+    process::must(&mut command, BUILD_LIMIT).at("building callgate")?;
+    Ok(tree::target()?.join("debug").join("callgate"))
 }
 
 fn one(setting: &Setting, case: Case) -> Result<Tally, Failure> {
@@ -134,6 +157,11 @@ fn one(setting: &Setting, case: Case) -> Result<Tally, Failure> {
         }
         Transport::Stdio => {
             command.arg(&setting.server).args(PAGES);
+            None
+        }
+        Transport::Example(name) => {
+            let file = tree::root().join("examples").join(name).join("callgate.toml");
+            command.arg(&setting.callgate).args(["--log", "error", "serve", "--config"]).arg(file);
             None
         }
     };
@@ -188,7 +216,7 @@ mod tests {
     #[test]
     fn every_client_meets_every_transport_in_both_eras() {
         let cases = cases();
-        assert_eq!(cases.len(), 16 + 3);
+        assert_eq!(cases.len(), 16 + 3 + 2);
         assert!(cases.iter().any(|case| case.to_string() == "py_client.py over stdio, legacy"));
     }
 
