@@ -1,9 +1,12 @@
 //! SQLite and PostgreSQL behind the ports of `callgate-core`, and directories of source code, one folder
 //! and one feature each.
 //!
-//! All are only ever read from. No value enters the text of a statement, no path leaves its root, and a
-//! caller who leaves takes the running work along. The gateway is the caller.
+//! As sources all are only ever read from: no value enters the text of a statement, no path leaves its
+//! root, and a caller who leaves takes the running work along. As audit trails they are only ever appended
+//! to. The gateway is the caller.
 
+#[cfg(any(feature = "sqlite", feature = "postgres"))]
+pub mod audit;
 #[cfg(any(feature = "sqlite", feature = "postgres"))]
 mod cell;
 #[cfg(any(feature = "sqlite", feature = "postgres"))]

@@ -26,6 +26,7 @@ mod run;
 mod session;
 mod value;
 
+pub(crate) use fault::reported;
 use session::Session;
 
 /// How a PostgreSQL database is used.
@@ -101,15 +102,7 @@ impl Postgres {
             message: message.to_owned(),
             remedy: remedy.to_owned(),
         };
-        let mut config = tokio_postgres::Config::from_str(&options.url).map_err(|_| {
-            refused("the PostgreSQL URL cannot be read", "write it as `postgres://user@host:5432/database`")
-        })?;
-        if config.get_ssl_mode() == SslMode::Require {
-            return Err(refused(
-                "encrypted connections to PostgreSQL are not served by this version",
-                "connect over a local socket, a loopback address or a tunnel, and leave `sslmode` out",
-            ));
-        }
+        let mut config = config(&options.url).map_err(|(message, remedy)| refused(message, remedy))?;
         config.application_name("callgate").connect_timeout(options.connect_timeout);
         let local = |host: &Host| match host {
             Host::Tcp(name) => matches!(name.as_str(), "localhost" | "127.0.0.1" | "::1"),
@@ -163,6 +156,20 @@ impl Postgres {
         let late = QueryError::Unavailable { detail: "it does not answer in time".to_owned() };
         timeout_at(deadline, work).await.unwrap_or_else(|_| Err(fault::unreachable(&late)))
     }
+}
+
+/// What a URL says, or what is wrong with it and what to do. Neither repeats the URL.
+pub(crate) fn config(url: &str) -> Result<tokio_postgres::Config, (&'static str, &'static str)> {
+    let config = tokio_postgres::Config::from_str(url).map_err(|_| {
+        ("the PostgreSQL URL cannot be read", "write it as `postgres://user@host:5432/database`")
+    })?;
+    if config.get_ssl_mode() == SslMode::Require {
+        return Err((
+            "encrypted connections to PostgreSQL are not served by this version",
+            "connect over a local socket, a loopback address or a tunnel, and leave `sslmode` out",
+        ));
+    }
+    Ok(config)
 }
 
 impl QuerySource for Postgres {

@@ -9,7 +9,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 ///
 /// Exit codes: 0 done; 1 the configuration cannot be read or has errors; 2 wrong usage; 3 a file cannot
 /// be written; 4 the server cannot start or stopped with an error; 5 the demonstration failed;
-/// 6 a decision is not the expected one.
+/// 6 a decision is not the expected one; 7 the audit trail is broken; 8 the audit trail cannot be
+/// read, or has no such record.
 #[derive(Debug, Parser)]
 #[command(name = "callgate", version, propagate_version = true)]
 pub(crate) struct Arguments {
@@ -41,6 +42,8 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: Policy,
     },
+    /// Read the audit trail: search, show, verify and export it.
+    Audit(Audit),
     /// Make a billing database, serve it, make one call and show it.
     Demo(Demo),
     /// Print a generated part of the manual.
@@ -147,6 +150,103 @@ pub(crate) struct PolicySchema {
     /// The configuration.
     #[arg(long, short, default_value = "callgate.toml", value_name = "FILE")]
     pub(crate) config: PathBuf,
+}
+
+/// Arguments of `callgate audit`.
+#[derive(Args, Debug)]
+pub(crate) struct Audit {
+    /// The configuration whose [audit] table says where the trail is.
+    #[arg(long, short, default_value = "callgate.toml", value_name = "FILE", global = true)]
+    pub(crate) config: PathBuf,
+    #[command(subcommand)]
+    pub(crate) command: AuditCommand,
+}
+
+/// What to do with the trail. It is read while the server runs and never written, except by `init`.
+#[derive(Debug, Subcommand)]
+pub(crate) enum AuditCommand {
+    /// List the newest records.
+    List {
+        #[command(flatten)]
+        filter: AuditFilter,
+        #[command(flatten)]
+        shown: AuditShown,
+    },
+    /// List the newest records that hold a text in a name, an argument or a reason.
+    Search {
+        /// The text, without regard to case.
+        text: String,
+        #[command(flatten)]
+        filter: AuditFilter,
+        #[command(flatten)]
+        shown: AuditShown,
+    },
+    /// Show one record in full, by the call id of its receipt.
+    Show {
+        /// The id, as in `_meta["dev.callgate/receipt"].call`.
+        id: String,
+        /// Print it as one JSON object.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Write records as JSON Lines to standard output, the oldest first.
+    Export {
+        #[command(flatten)]
+        filter: AuditFilter,
+    },
+    /// Check the whole chain and name every place where it is broken. Exit code 7 when it is.
+    Verify {
+        /// Heads exported before, one JSON object a line; `-` reads standard input.
+        #[arg(long, value_name = "FILE")]
+        heads: Option<PathBuf>,
+        /// Print one JSON object a break, and one with the counts.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Print the end of the chain as one JSON object. Kept elsewhere, it shows later that the end was cut off.
+    Heads,
+    /// Make the tables of a trail in PostgreSQL, or the file of one in SQLite. It changes nothing that is there.
+    Init,
+}
+
+/// Which records are meant. Everything that is given must hold.
+#[derive(Args, Debug)]
+pub(crate) struct AuditFilter {
+    /// From this time on: 2026-11-30T20:00:00Z, 2026-11-30, or how long ago, as in 15m, 6h, 7d.
+    #[arg(long, value_name = "TIME")]
+    pub(crate) since: Option<String>,
+    /// Before this time.
+    #[arg(long, value_name = "TIME")]
+    pub(crate) until: Option<String>,
+    /// Exactly this principal.
+    #[arg(long)]
+    pub(crate) principal: Option<String>,
+    /// Exactly this tenant.
+    #[arg(long)]
+    pub(crate) tenant: Option<String>,
+    /// Exactly this tool, as it was asked for.
+    #[arg(long)]
+    pub(crate) tool: Option<String>,
+    /// What the policy decided: permit, deny, needs_approval.
+    #[arg(long)]
+    pub(crate) decision: Option<String>,
+    /// What the caller got: complete, tool_error, input_required, refused, failed, cancelled.
+    #[arg(long)]
+    pub(crate) outcome: Option<String>,
+    /// Why a call was refused or failed, for example unknown_tool.
+    #[arg(long)]
+    pub(crate) code: Option<String>,
+}
+
+/// How records are listed.
+#[derive(Args, Debug)]
+pub(crate) struct AuditShown {
+    /// How many records at most.
+    #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub(crate) limit: u32,
+    /// Print one JSON object a record instead of a table.
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// Arguments of `callgate demo`.

@@ -39,6 +39,7 @@ fn run(command: Command) -> Result<(), Failure> {
         Command::Serve(serve) => command::serve::run(&serve),
         Command::Check(check) => command::check::run(&check),
         Command::Policy { command } => command::policy::run(&command),
+        Command::Audit(audit) => command::audit::run(&audit),
         Command::Demo(demo) => command::demo::run(&demo),
         Command::Generate { part } => {
             command::generate::run(part);

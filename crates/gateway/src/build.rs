@@ -32,6 +32,8 @@ pub(crate) use limits::into_server;
 use judge::Judge;
 use sources::Opened;
 
+pub(crate) use sources::read_url;
+
 /// How many tools are judged at once: each asks its store a few questions.
 const AT_ONCE: usize = 8;
 

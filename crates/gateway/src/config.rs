@@ -9,6 +9,7 @@ use schemars::transform::RecursiveTransform;
 use schemars::{JsonSchema, Schema};
 use toml::de::DeTable;
 
+mod audit;
 mod auth;
 mod finding;
 mod json;
@@ -27,6 +28,7 @@ mod text;
 mod tls;
 mod tool;
 
+pub use audit::{AuditTable, Durability, OnFailure};
 pub use auth::{AuthTable, ClaimsTable, IntrospectionTable, LocalPrincipal, OAuthTable, TokenTable};
 pub use finding::{Finding, Place, Report, Severity, SourceFile};
 pub use json::Places;
@@ -43,7 +45,7 @@ pub use tool::{Direction, Effect, Operation, OperationKind, Page, PageKey, Query
 
 pub(crate) use json::{nearest_place, push_toml};
 pub(crate) use mask::FieldMask;
-pub(crate) use reader::{Reading, Table, listed, meant};
+pub(crate) use reader::{Reading, Table, listed, meant, nearest};
 pub(crate) use shape::read_file;
 pub(crate) use text::read_text;
 
@@ -62,6 +64,8 @@ pub struct Config {
     pub policy: Option<PolicyTable>,
     /// The certificate with which the server ends TLS.
     pub tls: Option<TlsTable>,
+    /// Where the record of each call is kept; without it, in the log.
+    pub audit: Option<AuditTable>,
     /// Bounds for every tool that does not set its own.
     pub limits: Option<LimitsTable>,
     /// The stores that tools read from, by name.
@@ -107,6 +111,7 @@ impl Config {
         let auth = root.table("auth", "[auth]").map(AuthTable::read);
         let policy = root.table("policy", "[policy]").map(PolicyTable::read);
         let tls = root.table("tls", "[tls]").map(TlsTable::read);
+        let audit = root.table("audit", "[audit]").map(AuditTable::read);
         let limit_table = root.table("limits", "[limits]").map(LimitsTable::read);
         let mut sources = root.named_tables("source");
         let mut tools = root.named_tables("tool");
@@ -119,6 +124,7 @@ impl Config {
             auth,
             policy,
             tls,
+            audit,
             limits: limit_table,
             source: sources
                 .into_iter()

@@ -7,7 +7,9 @@ use std::fmt;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
+use callgate_adapters::audit::Trail;
 use callgate_core::port::{EntropyError, SystemClock, SystemEntropy};
 use callgate_core::seal::KeyRing;
 use callgate_server::{
@@ -55,6 +57,8 @@ type Customize = Arc<dyn Fn(ServerBuilder) -> ServerBuilder + Send + Sync>;
 pub struct Gate {
     loaded: Loaded,
     recipe: Recipe,
+    /// Outlives every snapshot, so it is not part of how one is made.
+    trail: Option<Trail>,
 }
 
 /// How each snapshot is made.
@@ -68,10 +72,10 @@ pub(crate) struct Recipe {
 }
 
 impl Gate {
-    /// Loads a file. It may be called inside and outside of a runtime.
+    /// Loads a file and opens its audit trail. It may be called inside and outside of a runtime.
     ///
     /// # Errors
-    /// Everything that is wrong with the file.
+    /// Everything that is wrong with the file, and a trail that cannot be written.
     pub fn from_file(path: impl AsRef<Path>) -> Result<Self, Report> {
         let path = path.as_ref();
         let entropy = SystemEntropy::default();
@@ -99,8 +103,12 @@ impl Gate {
         if loaded.report.has_errors() {
             return Err(loaded.report);
         }
+        let directory = path.parent().unwrap_or_else(|| Path::new(""));
+        let (name, version) = identity(&loaded.config);
+        let trail = crate::trail::open(&loaded.config, directory, (&name, &version))
+            .map_err(|finding| Report::new(vec![finding]))?;
         recipe.kept.install(loaded.tls.clone());
-        Ok(Self { loaded, recipe })
+        Ok(Self { loaded, recipe, trail })
     }
 
     /// Adds a tool of Rust.
@@ -129,6 +137,12 @@ impl Gate {
     #[must_use]
     pub fn config(&self) -> &Config {
         &self.loaded.config
+    }
+
+    /// The audit trail, if the file has one. Whoever ends the process flushes it last.
+    #[must_use]
+    pub fn trail(&self) -> Option<Trail> {
+        self.trail.clone()
     }
 
     /// How the file wants the server to be reached over HTTP. A reload does not change it.
@@ -185,10 +199,10 @@ impl Gate {
     /// # Errors
     /// Every fault of a tool of Rust, and names that two tools share.
     pub fn build(self) -> Result<(Server, Reloader), BuildError> {
-        let Self { loaded, recipe } = self;
-        let files = loaded.files.clone();
-        let server = recipe.builder(loaded).build()?;
-        let reloader = Reloader::new(recipe, server.handle(), files);
+        let Self { loaded, recipe, trail } = self;
+        let (files, audit) = (loaded.files.clone(), loaded.config.audit.clone());
+        let server = recipe.builder(loaded, trail).build()?;
+        let reloader = Reloader::new(recipe, server.handle(), files, audit);
         Ok((server, reloader))
     }
 
@@ -199,13 +213,14 @@ impl Gate {
     /// What keeps the server from being built or served.
     pub async fn serve(self) -> Result<(), ServeError> {
         self.check_stdio()?;
-        let limits = self.stdio_limits();
+        let (limits, trail) = (self.stdio_limits(), self.trail());
         let (server, reloader) = self.build()?;
         let watching = reloader.watch()?;
         let shutdown = Shutdown::on_signal().map_err(callgate_server::ServeError::from)?;
-        server.serve_stdio_with(limits, shutdown).await.map_err(callgate_server::ServeError::from)?;
+        let served = server.serve_stdio_with(limits, shutdown).await;
         drop(watching);
-        Ok(())
+        flush(trail).await;
+        Ok(served.map_err(callgate_server::ServeError::from)?)
     }
 
     /// Serves over HTTP until the process is told to stop, and puts the file in force again whenever it
@@ -215,13 +230,14 @@ impl Gate {
     /// What keeps the server from being built or served; an address that is not of this machine, as long as
     /// nothing tells callers apart.
     pub async fn serve_http(self, address: SocketAddr) -> Result<(), ServeError> {
-        let options = self.http_options();
+        let (options, trail) = (self.http_options(), self.trail());
         let (server, reloader) = self.build()?;
         let shutdown = Shutdown::on_signal().map_err(callgate_server::ServeError::from)?;
         let http = server.bind_http(address, options, shutdown).await?;
         let watching = reloader.watch()?;
         http.run().await;
         drop(watching);
+        flush(trail).await;
         Ok(())
     }
 }
@@ -251,16 +267,17 @@ impl Recipe {
         loaded
     }
 
-    /// The builder of a snapshot.
-    pub(crate) fn builder(&self, loaded: Loaded) -> ServerBuilder {
+    /// The builder of a snapshot; the trail belongs to the first one.
+    pub(crate) fn builder(&self, loaded: Loaded, trail: Option<Trail>) -> ServerBuilder {
         let Loaded { config, tools, policies, gate_limits, settings, tls, bearer, .. } = loaded;
         self.kept.install(tls);
         let text = |value: Option<&Located<String>>| value.map(|text| text.trim().to_owned());
         let server = config.server.as_ref();
-        // A file without a name has an error and never gets here.
-        let name = text(server.and_then(|server| server.name.as_ref())).unwrap_or_default();
-        let version = text(server.and_then(|server| server.version.as_ref()));
-        let mut builder = Server::builder(name, version.unwrap_or_else(|| VERSION.to_owned()));
+        let (name, version) = identity(&config);
+        let mut builder = Server::builder(name, version);
+        if let Some(trail) = trail {
+            builder = builder.audit(trail);
+        }
         let mut limits = callgate_server::Limits::default();
         limits.gate = gate_limits;
         into_server(&config, &mut limits);
@@ -285,6 +302,27 @@ impl Recipe {
             builder = builder.tool(tool.clone());
         }
         self.customize.iter().fold(builder, |builder, change| change(builder))
+    }
+}
+
+/// The name and the version of the server. A file without a name has an error and is not served.
+fn identity(config: &Config) -> (String, String) {
+    let server = config.server.as_ref();
+    let text = |value: Option<&Located<String>>| value.map(|text| text.trim().to_owned());
+    let name = text(server.and_then(|server| server.name.as_ref())).unwrap_or_default();
+    let version = text(server.and_then(|server| server.version.as_ref()));
+    (name, version.unwrap_or_else(|| VERSION.to_owned()))
+}
+
+/// How long the end of a server waits for its records.
+const FLUSH: Duration = Duration::from_secs(5);
+
+/// Waits until the records of calls that ended are written.
+async fn flush(trail: Option<Trail>) {
+    let Some(trail) = trail else { return };
+    // A panic on that thread is a flush that did not happen.
+    if !tokio::task::spawn_blocking(move || trail.flush(FLUSH)).await.unwrap_or(false) {
+        tracing::error!("the audit trail was not written to its end in time");
     }
 }
 

@@ -19,6 +19,7 @@ mod reload;
 mod repository_tool;
 mod review;
 mod sql_tool;
+pub mod trail;
 
 pub use check::check;
 pub use gate::{Gate, ServeError};

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use callgate_server::{BuildError, Handle};
 
-use crate::config::Report;
+use crate::config::{AuditTable, Finding, Report};
 use crate::files::FileState;
 use crate::gate::Recipe;
 
@@ -38,6 +38,8 @@ struct Shared {
     handle: Handle,
     /// The files as the last load read them, also one that failed: correcting any must be noticed.
     files: Mutex<Vec<FileState>>,
+    /// The trail that was opened at the start.
+    audit: Option<AuditTable>,
 }
 
 /// Why a file was not put in force. The one before it still is.
@@ -58,8 +60,13 @@ pub enum ReloadError {
 pub struct WatchError(#[source] notify::Error);
 
 impl Reloader {
-    pub(crate) fn new(recipe: Recipe, handle: Handle, files: Vec<FileState>) -> Self {
-        Self { shared: Arc::new(Shared { recipe, handle, files: Mutex::new(files) }) }
+    pub(crate) fn new(
+        recipe: Recipe,
+        handle: Handle,
+        files: Vec<FileState>,
+        audit: Option<AuditTable>,
+    ) -> Self {
+        Self { shared: Arc::new(Shared { recipe, handle, files: Mutex::new(files), audit }) }
     }
 
     /// Loads the file and puts it in force, and gives back what should be better about it. It blocks
@@ -130,9 +137,23 @@ impl Shared {
         if loaded.report.has_errors() {
             return Err(ReloadError::Refused(loaded.report));
         }
-        let report = loaded.report.clone();
-        self.handle.reload(self.recipe.builder(loaded))?;
-        Ok(report)
+        let mut findings = loaded.report.findings().to_vec();
+        findings.extend(self.stale_audit(loaded.config.audit.as_ref()));
+        self.handle.reload(self.recipe.builder(loaded, None))?;
+        Ok(Report::new(findings))
+    }
+
+    /// The trail stays the one that was opened at the start, whatever the file says now.
+    fn stale_audit(&self, now: Option<&AuditTable>) -> Option<Finding> {
+        let same = match (self.audit.as_ref(), now) {
+            (Some(one), Some(other)) => one.says_the_same(other),
+            (None, None) => true,
+            _ => false,
+        };
+        let message = "[audit] has changed and takes effect when the server is started again";
+        let finding = Finding::warning("audit_unchanged", message, "restart the server");
+        let place = now.map(|table| table.place.clone());
+        (!same).then(|| place.map_or(finding.clone(), |place| finding.at(place)))
     }
 
     fn files(&self) -> Vec<FileState> {

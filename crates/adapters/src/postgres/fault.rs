@@ -59,6 +59,11 @@ pub(super) fn pool_reason(error: &PoolError) -> String {
     }
 }
 
+/// What PostgreSQL or the connection to it said, for the operator.
+pub(crate) fn reported(error: &tokio_postgres::Error) -> String {
+    error.as_db_error().map_or_else(|| chain(error), describe)
+}
+
 fn describe(error: &tokio_postgres::error::DbError) -> String {
     format!("{} (SQLSTATE {})", error.message(), error.code().code())
 }

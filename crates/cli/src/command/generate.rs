@@ -34,7 +34,7 @@ fn lint() -> String {
 fn reference() -> String {
     let mut command = Arguments::command().term_width(100);
     let mut out = String::from(
-        "# Command line\n\nExit codes: 0 done; 1 the configuration cannot be read or has errors; 2 wrong usage; 3 a file cannot be written;\n4 the server cannot start or stopped with an error; 5 the demonstration failed; 6 a decision is not the expected one.\n",
+        "# Command line\n\nExit codes: 0 done; 1 the configuration cannot be read or has errors; 2 wrong usage; 3 a file cannot be written;\n4 the server cannot start or stopped with an error; 5 the demonstration failed; 6 a decision is not the expected one;\n7 the audit trail is broken; 8 the audit trail cannot be read, or has no such record.\n",
     );
     let mut section = |name: &str, help: String| {
         let trimmed: Vec<_> = help.lines().map(str::trim_end).collect();

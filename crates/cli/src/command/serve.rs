@@ -1,6 +1,7 @@
 //! `callgate serve`: the tools of a configuration, over stdio or HTTP, until told to end.
 
 use std::path::Path;
+use std::time::Duration;
 
 use callgate_gateway::{Gate, Reloader};
 use callgate_server::{Server, Shutdown};
@@ -11,10 +12,29 @@ use crate::args::Serve;
 use crate::exit::Failure;
 use crate::print::warn_line;
 
+/// How long tasks that are left may take to end.
+const END: Duration = Duration::from_secs(1);
+/// How long the records of calls that ended may take to be written.
+const FLUSH: Duration = Duration::from_secs(5);
+
 pub(crate) fn run(serve: &Serve) -> Result<(), Failure> {
     let runtime = runtime()?;
+    let gate = {
+        let _guard = runtime.enter();
+        load(&serve.config)?
+    };
+    let trail = gate.trail();
+    let served = serve_gate(serve, gate, &runtime);
+    // Calls that were given up write their records while the runtime ends.
+    runtime.shutdown_timeout(END);
+    if trail.is_some_and(|trail| !trail.flush(FLUSH)) {
+        warn_line!("error: the audit trail was not written to its end in time");
+    }
+    served
+}
+
+fn serve_gate(serve: &Serve, gate: Gate, runtime: &Runtime) -> Result<(), Failure> {
     let _guard = runtime.enter();
-    let gate = load(&serve.config)?;
     if serve.listen.is_none() {
         gate.check_stdio().map_err(|error| Failure::Serve(error.to_string()))?;
     }

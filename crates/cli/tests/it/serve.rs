@@ -8,7 +8,7 @@ use super::support::{callgate, run, stderr};
 const META: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}"#;
 
 /// A child that does not outlive its test.
-struct Served(Child);
+pub(crate) struct Served(Child);
 
 impl Drop for Served {
     fn drop(&mut self) {
@@ -17,19 +17,19 @@ impl Drop for Served {
     }
 }
 
-fn project() -> tempfile::TempDir {
+pub(crate) fn project() -> tempfile::TempDir {
     let directory = tempfile::tempdir().unwrap();
     assert_eq!(run(directory.path(), &["init"]).status.code(), Some(0));
     directory
 }
 
-fn call(id: u32, tool: &str, arguments: &str) -> String {
+pub(crate) fn call(id: u32, tool: &str, arguments: &str) -> String {
     format!(
         r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"{tool}","arguments":{arguments},{META}}}}}"#
     )
 }
 
-fn listen(directory: &Path) -> (Served, String) {
+pub(crate) fn listen(directory: &Path) -> (Served, String) {
     let mut child = callgate(directory)
         .args(["serve", "--listen", "127.0.0.1:0"])
         .stderr(Stdio::piped())
@@ -143,7 +143,7 @@ fn read_until(stream: &mut TcpStream, seen: &mut String, wanted: &str) {
 }
 
 /// One request on a connection of its own; gives status line, headers and body.
-fn post(address: &str, tool: &str, body: &str) -> String {
+pub(crate) fn post(address: &str, tool: &str, body: &str) -> String {
     let mut stream = TcpStream::connect(address).unwrap();
     write!(
         stream,

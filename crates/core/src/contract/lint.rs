@@ -7,6 +7,7 @@
 mod description;
 mod input;
 mod output;
+mod recorded;
 mod text;
 mod words;
 
@@ -98,6 +99,7 @@ pub fn lint(definition: &Definition, limits: &Limits) -> Vec<Finding> {
     let bounds = limits.message;
     if let Ok(schema) = Document::parse(definition.input_schema.as_str(), &bounds) {
         input::judge(schema.root(), limits, &mut findings);
+        recorded::judge(definition, schema.root(), &mut findings);
         text::judge_schema("inputSchema", schema.root(), &mut findings);
     }
     match definition.output_schema.as_deref().map(|text| Document::parse(text, &bounds)) {
@@ -142,6 +144,16 @@ pub const RULES: &[(&str, Severity, &str)] = &[
     ("text-hidden", Severity::Error, "a text that reaches a model holds characters that people cannot see"),
     ("input-identity", Severity::Error, "an argument claims what must come from the principal or the policy"),
     ("input-credential", Severity::Error, "an argument asks the model for a credential"),
+    (
+        "recorded-unknown",
+        Severity::Error,
+        "a name that is to be recorded in the audit trail is no argument of the tool",
+    ),
+    (
+        "recorded-secret",
+        Severity::Error,
+        "an argument that sounds like a secret would stand in the audit trail",
+    ),
     ("input-open", Severity::Warning, "the input accepts members that it does not declare"),
     ("input-undescribed", Severity::Warning, "an argument has no description"),
     ("input-unbounded-string", Severity::Warning, "a string has no bound on its length"),

@@ -59,6 +59,32 @@ pub struct Record<'a> {
     pub latency: Duration,
 }
 
+impl<'a> Record<'a> {
+    /// A record of a call of which nothing else is known.
+    #[must_use]
+    pub fn new(call: CallId, started: Timestamp, requested: &'a str, result: ResultKind) -> Self {
+        Self {
+            call,
+            started,
+            transport: Transport::Stdio,
+            principal: None,
+            requested,
+            contract: None,
+            input: None,
+            view: None,
+            decision: None,
+            policy: Digest::from_bytes([0; 32]),
+            approved: false,
+            idempotency: Idempotency::NotNeeded,
+            result,
+            code: None,
+            detail: None,
+            effect: EffectStatus::None,
+            latency: Duration::ZERO,
+        }
+    }
+}
+
 /// How a call relates to earlier ones of the same intention.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]

@@ -21,6 +21,18 @@ pub enum Transport {
     Remote,
 }
 
+impl Transport {
+    /// The name in records.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Stdio => "stdio",
+            Self::Loopback => "loopback",
+            Self::Remote => "remote",
+        }
+    }
+}
+
 /// The `Authorization` of a request, as the transport found it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]

@@ -70,6 +70,11 @@ impl Origins<'_> {
             }),
             "description" => self.tool.description.as_ref().map(|text| text.place().clone()),
             "title" => self.tool.title.as_ref().map(|text| text.place().clone()),
+            "recorded" => {
+                let names = self.tool.recorded.iter().flat_map(|names| names.iter());
+                let mut named = names.filter(|name| name.as_str() == pointer);
+                named.next().map(|name| name.place().clone())
+            }
             "timeout" => self.tool.timeout_ms.as_ref().map(|number| number.place().clone()),
             _ => None,
         };

@@ -145,6 +145,8 @@ impl Judge<'_> {
         definition.scopes = scopes.map(|scope| scope.to_string()).collect();
         let labels = tool.labels.iter().flat_map(|labels| labels.iter());
         definition.labels = labels.map(|label| label.to_string()).collect();
+        let recorded = tool.recorded.iter().flat_map(|names| names.iter());
+        definition.recorded = recorded.map(|name| name.to_string()).collect();
         definition
     }
 

@@ -131,7 +131,9 @@ fn sqlite(table: &SqliteSource, directory: &Path) -> Made {
 }
 
 fn postgres(table: &PostgresSource, directory: &Path, built: &mut Built) -> Made {
-    let url = match read_url(table.url.as_ref()?, directory, built) {
+    let (url, file) = read_url(table.url.as_ref()?, directory);
+    built.files.extend(file);
+    let url = match url {
         Ok(url) => url,
         Err(finding) => return Some(Err(finding)),
     };
@@ -151,8 +153,13 @@ fn postgres(table: &PostgresSource, directory: &Path, built: &mut Built) -> Made
     })
 }
 
-fn read_url(url: &ConnectionUrl, directory: &Path, built: &mut Built) -> Result<String, Finding> {
-    match url {
+/// The connection string that a reference stands for, and the file that it came from.
+pub(crate) fn read_url(
+    url: &ConnectionUrl,
+    directory: &Path,
+) -> (Result<String, Finding>, Option<FileState>) {
+    let mut file = None;
+    let text = match url {
         ConnectionUrl::Plain(url) => Ok(url.clone()),
         ConnectionUrl::Env(name) => std::env::var(name).map_err(|_| {
             Finding::error(
@@ -163,17 +170,18 @@ fn read_url(url: &ConnectionUrl, directory: &Path, built: &mut Built) -> Result<
         }),
         ConnectionUrl::File(path) => {
             let full = directory.join(path);
-            built.files.push(FileState::now(full.as_path()));
+            file = Some(FileState::now(full.as_path()));
             let text = crate::config::read_text(&full, 8192).map_err(|why| {
                 Finding::error(
                     "missing_secret",
                     format!("the file {path:?} with the URL of the database cannot be read: {why}"),
                     why.remedy("write the URL into that file and let only the server read it"),
                 )
-            })?;
-            Ok(text.trim().to_owned())
+            });
+            text.map(|text| text.trim().to_owned())
         }
-    }
+    };
+    (text, file)
 }
 
 fn count(value: Option<&Located<u64>>) -> Option<usize> {

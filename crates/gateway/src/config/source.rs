@@ -163,7 +163,7 @@ impl Source {
     }
 }
 
-fn read_url(table: &mut Table<'_, '_>) -> Option<Located<ConnectionUrl>> {
+pub(super) fn read_url(table: &mut Table<'_, '_>) -> Option<Located<ConnectionUrl>> {
     let text = table.required_string("url", "\"env:DATABASE_URL\"")?;
     let url = if let Some(name) = text.strip_prefix("env:") {
         Ok(ConnectionUrl::Env(name.to_owned()))

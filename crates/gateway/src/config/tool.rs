@@ -48,6 +48,8 @@ pub struct Tool {
     pub limits: Option<ToolLimitsTable>,
     /// Scopes that the token of a caller must have, all of them.
     pub scopes: Option<Located<Vec<Located<String>>>>,
+    /// The inputs whose values may stand in the audit trail; of the others it holds a digest only.
+    pub recorded: Option<Located<Vec<Located<String>>>>,
     /// Words that policies can refer to.
     pub labels: Option<Located<Vec<Located<String>>>>,
     /// What the tool does.
@@ -123,6 +125,7 @@ impl Tool {
             max_rows: table.integer("max_rows", 1..=100_000),
             max_bytes: table.integer("max_bytes", 1024..=16_777_216),
             scopes: scopes(&mut table, "scopes"),
+            recorded: table.strings("recorded"),
             labels: table.strings("labels"),
             work,
         };

@@ -1,0 +1,190 @@
+//! A trail that cannot be written refuses calls, or lets reads go on and says so later.
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use callgate_adapters::audit::{Pruned, StoreError};
+use rusqlite::Connection;
+
+use super::{
+    Arc, Audit as _, Body, Code, Column, Duration, Effect, Filter, OnFailure, Options, Reader as _,
+    SqliteReader, SqliteStore, Store, Trail, contract, filled, kinds, options, record, verified,
+};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_locked_file_refuses_calls_and_is_used_again_afterwards() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("audit.db");
+    let trail = Trail::start(SqliteStore::new(&path), options()).unwrap();
+    let read = contract(Effect::Read);
+    record(&trail, &read, 1).await.unwrap();
+    let other = Connection::open(&path).unwrap();
+    other.execute_batch("begin immediate").unwrap();
+    assert_eq!(record(&trail, &read, 2).await, Err(Code::GateUnavailable));
+    assert_eq!(trail.ready(&read).unwrap_err().code(), Code::GateUnavailable);
+    other.execute_batch("rollback").unwrap();
+    until(|| trail.ready(&read).is_ok()).await;
+    record(&trail, &read, 3).await.unwrap();
+    drop(trail);
+    let found = verified(&path, &[]);
+    // Two records and the note that one was lost between them.
+    assert_eq!((found.records, kinds(&found)), (3, vec![]));
+    let rows = SqliteReader::open(&path).unwrap().after(1, &Filter::default(), 10).unwrap();
+    assert_eq!(rows[0].body.text(Column::Kind), Some("gap"));
+    assert!(rows[0].body.text(Column::Detail).unwrap().starts_with("{\"lost\":1,"), "{:?}", rows[0].body);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn reads_go_on_without_a_trail_where_that_is_configured_and_effects_do_not() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("audit.db");
+    let mut options = options();
+    options.on_failure = OnFailure::ServeReads;
+    let trail = Trail::start(SqliteStore::new(&path), options).unwrap();
+    let (read, write) = (contract(Effect::Read), contract(Effect::Append));
+    let other = Connection::open(&path).unwrap();
+    other.execute_batch("begin immediate").unwrap();
+    record(&trail, &read, 1).await.unwrap();
+    assert!(trail.fault().is_some());
+    trail.ready(&read).unwrap();
+    assert_eq!(trail.ready(&write).unwrap_err().code(), Code::GateUnavailable);
+    assert_eq!(record(&trail, &write, 2).await, Err(Code::GateUnavailable));
+    other.execute_batch("rollback").unwrap();
+    until(|| trail.ready(&write).is_ok()).await;
+    record(&trail, &write, 3).await.unwrap();
+    let rows = SqliteReader::open(&path).unwrap().after(0, &Filter::default(), 10).unwrap();
+    assert_eq!(rows.len(), 2);
+    assert!(rows[0].body.text(Column::Detail).unwrap().starts_with("{\"lost\":2,"), "{:?}", rows[0].body);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_full_disk_refuses_and_the_room_that_is_made_is_used() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("audit.db");
+    let full = Full { inner: SqliteStore::new(&path), pages: Arc::default() };
+    let pages = Arc::clone(&full.pages);
+    let trail = Trail::start(full, options()).unwrap();
+    let read = contract(Effect::Read);
+    record(&trail, &read, 1).await.unwrap();
+    pages.store(true, Ordering::Relaxed);
+    assert_eq!(record(&trail, &read, 2).await, Err(Code::GateUnavailable));
+    let reason = trail.ready(&read).unwrap_err();
+    assert!(reason.detail().unwrap().contains("the disk is full"), "{reason:?}");
+    pages.store(false, Ordering::Relaxed);
+    until(|| trail.ready(&read).is_ok()).await;
+    record(&trail, &read, 3).await.unwrap();
+    assert_eq!(kinds(&verified(&path, &[])), []);
+}
+
+/// A store whose disk is full at times.
+struct Full {
+    inner: SqliteStore,
+    pages: Arc<AtomicBool>,
+}
+
+impl Store for Full {
+    fn open(&mut self, options: &Options) -> Result<(), StoreError> {
+        self.inner.open(options)
+    }
+
+    fn append(&mut self, bodies: &[&Body], options: &Options) -> Result<(), StoreError> {
+        match self.pages.load(Ordering::Relaxed) {
+            true => Err(StoreError::new("the disk is full", "free space on its disk")),
+            false => self.inner.append(bodies, options),
+        }
+    }
+
+    fn prune(&mut self, now_us: i64, options: &Options) -> Result<Pruned, StoreError> {
+        self.inner.prune(now_us, options)
+    }
+}
+
+/// A store that waits until it is told to go on.
+struct Slow {
+    go: Arc<AtomicBool>,
+    written: Arc<AtomicUsize>,
+}
+
+impl Store for Slow {
+    fn open(&mut self, _: &Options) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    fn append(&mut self, bodies: &[&Body], _: &Options) -> Result<(), StoreError> {
+        while !self.go.load(Ordering::Acquire) {
+            std::thread::yield_now();
+        }
+        self.written.fetch_add(bodies.len(), Ordering::AcqRel);
+        Ok(())
+    }
+
+    fn prune(&mut self, _: i64, _: &Options) -> Result<Pruned, StoreError> {
+        Ok(Pruned::Done)
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_full_queue_refuses_at_once_and_neither_blocks_nor_drops() {
+    let (go, written) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
+    let mut options = options();
+    options.limits.queue = 4;
+    options.limits.batch = 1;
+    options.limits.answer = Duration::from_millis(50);
+    let trail = Trail::start(Slow { go: Arc::clone(&go), written: Arc::clone(&written) }, options).unwrap();
+    let read = contract(Effect::Read);
+    // The first is taken by the writer, four wait, the sixth finds no room.
+    assert_eq!(record(&trail, &read, 0).await, Err(Code::GateUnavailable));
+    for number in 1..5 {
+        assert_eq!(record(&trail, &read, number).await, Err(Code::GateUnavailable), "it does not answer");
+    }
+    let refusal = trail.ready(&read).unwrap_err();
+    assert!(refusal.detail().unwrap().contains("too many records"), "{refusal:?}");
+    assert_eq!(record(&trail, &read, 5).await, Err(Code::GateUnavailable));
+    go.store(true, Ordering::Release);
+    assert!(trail.flush(Duration::from_secs(10)));
+    trail.ready(&read).unwrap();
+    record(&trail, &read, 6).await.unwrap();
+    // Those that waited were written although nobody waited for them any more, and the lost one was noted.
+    assert_eq!(written.load(Ordering::Acquire), 7);
+}
+
+#[test]
+fn a_file_that_cannot_be_a_trail_keeps_the_server_from_starting() {
+    let directory = tempfile::tempdir().unwrap();
+    let missing = directory.path().join("no/such/audit.db");
+    let error = Trail::start(SqliteStore::new(missing), options()).unwrap_err();
+    assert!(error.message.contains("cannot be made"), "{error}");
+    let foreign = directory.path().join("billing.db");
+    Connection::open(&foreign).unwrap().execute_batch("create table invoices (id)").unwrap();
+    let error = Trail::start(SqliteStore::new(&foreign), options()).unwrap_err();
+    assert!(error.message.contains("database of something else"), "{error}");
+    let text = directory.path().join("notes.txt");
+    std::fs::write(&text, "not a database, and long enough to be looked at as one\n".repeat(40)).unwrap();
+    let error = Trail::start(SqliteStore::new(&text), options()).unwrap_err();
+    assert!(error.message.contains("no database"), "{error}");
+    let later = directory.path().join("later.db");
+    drop(filled(&later, 1, &options()));
+    Connection::open(&later).unwrap().execute_batch("update callgate_audit_store set version = 2").unwrap();
+    let error = Trail::start(SqliteStore::new(&later), options()).unwrap_err();
+    assert!(error.message.contains("version 2"), "{error}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_file_that_is_removed_while_it_is_written_is_noticed_and_not_made_again() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("audit.db");
+    let trail = Trail::start(SqliteStore::new(&path), options()).unwrap();
+    let read = contract(Effect::Read);
+    record(&trail, &read, 1).await.unwrap();
+    std::fs::remove_file(&path).unwrap();
+    assert_eq!(record(&trail, &read, 2).await, Err(Code::GateUnavailable));
+    assert!(trail.fault().unwrap().contains("was removed"), "{:?}", trail.fault());
+    assert!(!path.exists());
+}
+
+async fn until(condition: impl Fn() -> bool) {
+    let limit = tokio::time::Instant::now() + Duration::from_secs(10);
+    while !condition() {
+        assert!(tokio::time::Instant::now() < limit, "it never came true");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
