@@ -21,17 +21,17 @@ impl Filter {
         if path.len() > limit {
             return Err(RepositoryError::PathFilter { detail: "it is too long".to_owned() });
         }
-        let is_pattern = |part: &str| part.starts_with('!') || part.contains(['*', '?', '[', '{']);
+        let is_pattern = |part: &str| part.starts_with('!') || part.contains(['*', '?', '[', '{', '\\']);
         if !is_pattern(path) {
-            let path = path.trim_end_matches('/');
+            let path = path.trim_matches('/');
             return Ok(if path.is_empty() { Self::All } else { Self::Below(path.to_owned()) });
         }
         let invalid = |error: ignore::Error| RepositoryError::PathFilter { detail: error.to_string() };
         let mut builder = OverrideBuilder::new("");
         let pattern = builder.add(path).map_err(invalid)?.build().map_err(invalid)?;
-        let parts: Vec<&str> = path.split('/').take_while(|part| !is_pattern(part)).collect();
-        // A pattern that excludes has everything else in it, and one without a slash matches anywhere.
-        Ok(Self::Pattern(pattern, if path.contains('/') { parts.join("/") } else { String::new() }))
+        let parts = path.trim_start_matches('/').split('/').take_while(|part| !is_pattern(part));
+        // Before the first part that is a pattern there is nothing to be found elsewhere.
+        Ok(Self::Pattern(pattern, parts.collect::<Vec<_>>().join("/")))
     }
 
     /// Whether a file is searched.
@@ -54,7 +54,6 @@ impl Filter {
 
 /// Whether a path is the other one or below it.
 fn is_within(path: &str, top: &str) -> bool {
-    let top = top.trim_start_matches('/');
     top.is_empty() || path.strip_prefix(top).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
@@ -71,7 +70,7 @@ mod tests {
         let src = filter("src/");
         assert!(src.takes("src/a.rs") && src.takes("src") && !src.takes("src2/a.rs") && !src.takes("a/src"));
         assert!(src.enters("src") && src.enters("src/deep") && !src.enters("tests"));
-        let deep = filter("a/b");
+        let deep = filter("/a/b");
         assert!(deep.enters("a") && !deep.enters("b") && deep.takes("a/b/c"));
     }
 
@@ -82,6 +81,10 @@ mod tests {
         let below = filter("src/**/*.rs");
         assert!(below.takes("src/a.rs") && below.takes("src/x/y.rs") && !below.takes("tests/a.rs"));
         assert!(below.enters("src") && !below.enters("tests"));
+        let anchored = filter("/a/b/*.rs");
+        assert!(anchored.enters("a") && anchored.enters("a/b") && !anchored.enters("b"));
+        assert!(anchored.takes("a/b/x.rs") && !anchored.takes("c/a/b/x.rs"));
+        assert!(filter("a\\b/*").enters("ab"));
         let other = filter("!tests/**");
         assert!(!other.takes("tests/a.rs") && other.takes("src/a.rs") && other.enters("src"));
         assert!(Filter::new(Some("[z-"), 100).is_err() && Filter::new(Some("aaa"), 2).is_err());
