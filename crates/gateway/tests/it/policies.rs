@@ -65,9 +65,12 @@ impl Authenticate for Tokens {
     }
 }
 
-/// Keeps the code and the detail of each record, and who decided.
+/// The code and the detail of a record, and who decided.
+type Entry = (String, String, Vec<String>);
+
+/// Keeps something of each record.
 #[derive(Clone, Default)]
-struct Trail(Arc<Mutex<Vec<(String, String, Vec<String>)>>>);
+struct Trail(Arc<Mutex<Vec<Entry>>>);
 
 impl Audit for Trail {
     fn ready(&self, _contract: &Contract) -> Result<(), Refusal> {
@@ -83,7 +86,7 @@ impl Audit for Trail {
 }
 
 impl Trail {
-    fn last(&self) -> (String, String, Vec<String>) {
+    fn last(&self) -> Entry {
         self.0.lock().unwrap().last().cloned().unwrap()
     }
 }
