@@ -14,3 +14,4 @@ mod policies;
 mod reload;
 mod repository;
 mod served;
+mod tenants;
