@@ -106,3 +106,37 @@ fn the_schema_is_printed_although_a_policy_has_a_fault() {
     let output = run(directory.path(), &["serve"]);
     assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
 }
+
+/// The arguments of a command of the manual: words, of which some are in single quotes.
+fn words(command: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    for (at, part) in command.split('\'').enumerate() {
+        if at % 2 == 1 {
+            words.push(part.to_owned());
+        } else {
+            words.extend(part.split_whitespace().map(str::to_owned));
+        }
+    }
+    words
+}
+
+#[test]
+fn the_commands_of_the_manual_give_what_it_shows() {
+    let directory = example();
+    let manual = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/policy.md");
+    let manual = std::fs::read_to_string(manual).unwrap();
+    let mut run_so_far = 0;
+    for block in manual.split("```console\n").skip(1) {
+        let block = block.split("```").next().unwrap();
+        let (command, shown) = block.split_once('\n').unwrap();
+        let command = words(command.strip_prefix("$ callgate ").unwrap());
+        let command: Vec<&str> = command.iter().map(String::as_str).collect();
+        let output = run(directory.path(), &command);
+        assert_eq!(output.status.code(), Some(0), "{command:?}\n{}{}", stdout(&output), stderr(&output));
+        if !shown.is_empty() {
+            assert_eq!(stdout(&output), shown, "{command:?}");
+        }
+        run_so_far += 1;
+    }
+    assert_eq!(run_so_far, 5);
+}
