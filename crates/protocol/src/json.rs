@@ -10,6 +10,7 @@
 
 mod bounds;
 mod de;
+mod memory;
 mod number;
 mod parse;
 mod scan;
@@ -18,6 +19,7 @@ mod write;
 
 pub use bounds::{Limits, ParseError, ParseErrorKind};
 pub use de::{ArgumentError, from_value};
+pub use memory::Memory;
 pub use number::Decimal;
 pub use value::{Document, Entries, Entry, Fingerprint, Items, Kind, Members, Part, Parts, Value, unescape};
 pub use write::{escape_into, escaped_len, push_integer, push_raw, push_string};

@@ -20,6 +20,6 @@ pub mod wire;
 
 pub use error::ErrorCode;
 pub use id::Id;
-pub use message::{DecodeError, Message, Notification, Request, Response, decode};
+pub use message::{DecodeError, Message, Notification, Request, Response, decode, decode_with};
 pub use method::Method;
 pub use revision::Revision;

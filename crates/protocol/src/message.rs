@@ -13,7 +13,7 @@ use thiserror::Error;
 
 use crate::error::{ErrorCode, push_error};
 use crate::id::Id;
-use crate::json::{Document, Kind, Limits, ParseError, ParseErrorKind, Value};
+use crate::json::{Document, Kind, Limits, Memory, ParseError, ParseErrorKind, Value};
 use crate::method::Method;
 
 /// Decodes one message.
@@ -23,6 +23,14 @@ use crate::method::Method;
 /// no UTF-8 is a parse error; a text that is JSON but repeats a member name, exceeds a bound, is a
 /// batch or is no message is an invalid request, because JSON itself allows it and we do not.
 pub fn decode(bytes: Vec<u8>, limits: &Limits) -> Result<Message, DecodeError> {
+    decode_with(bytes, &mut Memory::default(), limits)
+}
+
+/// Decodes one message with what an earlier one has left, see [`Request::leave`].
+///
+/// # Errors
+/// As [`decode`].
+pub fn decode_with(bytes: Vec<u8>, memory: &mut Memory, limits: &Limits) -> Result<Message, DecodeError> {
     if bytes.len() > limits.bytes {
         let error = ParseError { offset: limits.bytes, kind: ParseErrorKind::TooLong };
         return Err(DecodeError::new(DecodeErrorKind::Json(error), None));
@@ -32,7 +40,7 @@ pub fn decode(bytes: Vec<u8>, limits: &Limits) -> Result<Message, DecodeError> {
         let error = ParseError { offset, kind: ParseErrorKind::Encoding };
         DecodeError::new(DecodeErrorKind::Json(error), None)
     })?;
-    match Document::parse_or_return(text, limits) {
+    match Document::parse_or_return(text, memory, limits) {
         Ok(document) => classify(document),
         Err((error, text)) => {
             let refused = DecodeError::new(DecodeErrorKind::Json(error), None);
@@ -93,6 +101,17 @@ impl Request {
     #[must_use]
     pub fn document(&self) -> &Document {
         &self.document
+    }
+
+    /// Leaves what the next message of the same client and with the same bounds can use.
+    pub fn leave(self, memory: &mut Memory, limits: &Limits) {
+        if memory.is_unfamiliar()
+            && let Some(meta) = self.params().and_then(|params| params.get("_meta"))
+            && meta.kind() == Kind::Object
+        {
+            memory.remember(meta, limits);
+        }
+        self.document.leave(memory);
     }
 }
 

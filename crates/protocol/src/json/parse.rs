@@ -10,28 +10,52 @@ mod token;
 use smallvec::SmallVec;
 
 use super::bounds::{Limits, ParseError, ParseErrorKind};
+use super::memory::Familiar;
 use super::value::{Node, Tag, decode_string};
 use token::{Refusal, byte, skip_space, unexpected};
 
 /// Above this many members an object is checked for duplicates by sorting instead of by pairs.
 const PAIRWISE_MEMBERS: u32 = 8;
 
-pub(super) fn parse(text: &str, limits: &Limits) -> Result<Vec<Node>, ParseError> {
+/// Parses a text into `nodes`, which are empty. `familiar` is an object that an earlier text had where this
+/// one may have it again.
+pub(super) fn parse(
+    text: &str,
+    limits: &Limits,
+    mut nodes: Vec<Node>,
+    familiar: Option<&Familiar>,
+) -> Result<Parsed, ParseError> {
     if text.len() > limits.bytes || u32::try_from(text.len()).is_err() {
         return Err(ParseError { offset: limits.bytes.min(text.len()), kind: ParseErrorKind::TooLong });
     }
-    let nodes = Vec::with_capacity((text.len() / 12 + 4).min(limits.nodes));
-    let mut parser = Parser { text, limits, nodes, outer: SmallVec::new() };
+    nodes.reserve((text.len() / 12 + 4).min(limits.nodes));
+    let room = nodes.capacity().min(limits.nodes);
+    let outer = SmallVec::new();
+    let mut parser = Parser { text, limits, nodes, room, familiar, recognized: false, outer };
     match parser.run() {
-        Ok(()) => Ok(parser.nodes),
+        Ok(()) => Ok(Parsed { nodes: parser.nodes, recognized: parser.recognized }),
         Err(Refusal { offset, kind }) => Err(ParseError { offset, kind }),
     }
 }
+
+/// What the parser makes of a text.
+pub(super) struct Parsed {
+    pub(super) nodes: Vec<Node>,
+    /// True when the familiar object was in the text.
+    pub(super) recognized: bool,
+}
+
+/// How many containers are around the object that messages repeat: `_meta` stands in `params`.
+const FAMILIAR_DEPTH: usize = 2;
 
 struct Parser<'t> {
     text: &'t str,
     limits: &'t Limits,
     nodes: Vec<Node>,
+    /// How many nodes there may be before the index has to grow.
+    room: usize,
+    familiar: Option<&'t Familiar>,
+    recognized: bool,
     /// The containers around the innermost one; the first stands for what is around the outermost value.
     outer: SmallVec<[Open; 8]>,
 }
@@ -72,6 +96,7 @@ impl Parser<'_> {
                     (at, tag) = token::string(bytes, at)?;
                     self.push(start, at, tag)?;
                 }
+                b'{' if self.outer.len() == FAMILIAR_DEPTH && self.recognize(bytes, &mut at) => {}
                 opening @ (b'{' | b'[') => {
                     let is_object = opening == b'{';
                     let (tag, end) = if is_object { (Tag::Object, b'}') } else { (Tag::Array, b']') };
@@ -160,14 +185,43 @@ impl Parser<'_> {
 
     #[inline(always)]
     fn push(&mut self, start: usize, end: usize, tag: Tag) -> Result<u32, Refusal> {
-        let index = self.nodes.len();
-        if index >= self.limits.nodes {
-            return Err(Refusal { offset: start, kind: ParseErrorKind::TooManyNodes });
+        if self.nodes.len() >= self.room {
+            self.grow(start)?;
         }
         // The text is shorter than 4 GiB (checked on entry), and there are fewer nodes than bytes.
-        let index = index as u32;
+        let index = self.nodes.len() as u32;
         self.nodes.push(Node { start: start as u32, end: end as u32, next: index + 1, count: 0, tag });
         Ok(index)
+    }
+
+    /// Takes over the index of the familiar object, if it stands here.
+    fn recognize(&mut self, bytes: &[u8], at: &mut usize) -> bool {
+        let Some((end, nodes)) = self.familiar.and_then(|familiar| familiar.at(bytes, *at)) else {
+            return false;
+        };
+        // Where there is no room for all of it, it is parsed up to the node that is one too many.
+        if nodes.len() > self.limits.nodes.saturating_sub(self.nodes.len()) {
+            return false;
+        }
+        // Texts and indexes are shorter than 4 GiB.
+        let (offset, index) = (*at as u32, self.nodes.len() as u32);
+        let (offset, index) = (offset.wrapping_neg(), index.wrapping_neg());
+        self.nodes.extend(nodes.iter().map(|node| node.moved(offset, index)));
+        self.room = self.nodes.capacity().min(self.limits.nodes);
+        self.recognized = true;
+        *at = end;
+        true
+    }
+
+    /// Makes room for more nodes, never for more than the bound; only a full index has to be held against it.
+    #[cold]
+    fn grow(&mut self, start: usize) -> Result<(), Refusal> {
+        if self.nodes.len() >= self.limits.nodes {
+            return Err(Refusal { offset: start, kind: ParseErrorKind::TooManyNodes });
+        }
+        self.nodes.reserve(self.nodes.len().max(8));
+        self.room = self.nodes.capacity().min(self.limits.nodes);
+        Ok(())
     }
 
     #[cold]

@@ -7,8 +7,9 @@ use std::fmt;
 use std::sync::LazyLock;
 
 use super::bounds::{Limits, ParseError, ParseErrorKind};
+use super::memory::Memory;
 use super::number::Decimal;
-use super::parse::parse;
+use super::parse::{Parsed, parse};
 
 mod escape;
 mod fingerprint;
@@ -69,6 +70,17 @@ impl Node {
     pub(super) fn tag(self) -> Tag {
         self.tag
     }
+
+    /// The same node in a text and an index that begin so much later.
+    #[inline]
+    pub(super) fn moved(self, offset: u32, index: u32) -> Self {
+        Self {
+            start: self.start.wrapping_sub(offset),
+            end: self.end.wrapping_sub(offset),
+            next: self.next.wrapping_sub(index),
+            ..self
+        }
+    }
 }
 
 /// The text of one JSON value, checked and indexed once.
@@ -84,15 +96,23 @@ impl Document {
     /// The first place at which the text breaks RFC 8259 or a bound, or repeats a member name.
     pub fn parse(text: impl Into<String>, limits: &Limits) -> Result<Self, ParseError> {
         let text = text.into();
-        let nodes = parse(&text, limits)?;
+        let nodes = parse(&text, limits, Vec::new(), None)?.nodes;
         Ok(Self { text, nodes })
     }
 
-    /// As [`Document::parse`], but gives the text back with the refusal, for a caller that looks into
-    /// it once more.
-    pub(crate) fn parse_or_return(text: String, limits: &Limits) -> Result<Self, (ParseError, String)> {
-        match parse(&text, limits) {
-            Ok(nodes) => Ok(Self { text, nodes }),
+    /// As [`Document::parse`], with what an earlier message has left, but gives the text back with the refusal,
+    /// for a caller that looks into it once more.
+    pub(crate) fn parse_or_return(
+        text: String,
+        memory: &mut Memory,
+        limits: &Limits,
+    ) -> Result<Self, (ParseError, String)> {
+        let nodes = memory.take_nodes();
+        match parse(&text, limits, nodes, memory.familiar(limits)) {
+            Ok(Parsed { nodes, recognized }) => {
+                memory.recognized(recognized);
+                Ok(Self { text, nodes })
+            }
             Err(error) => Err((error, text)),
         }
     }
@@ -112,6 +132,11 @@ impl Document {
                 Err(ParseError { offset, kind: ParseErrorKind::Encoding })
             }
         }
+    }
+
+    /// Leaves the memory of the document for the next one.
+    pub(crate) fn leave(self, memory: &mut Memory) {
+        memory.keep(self.text, self.nodes);
     }
 
     /// The document `{}`, which stands for arguments that were not sent.
@@ -409,6 +434,11 @@ impl<'d> Value<'d> {
     #[must_use]
     pub fn path<'n>(self, names: impl IntoIterator<Item = &'n str>) -> Option<Value<'d>> {
         names.into_iter().try_fold(self, Value::get)
+    }
+
+    /// The index of this value and of everything in it.
+    pub(super) fn subtree(self) -> &'d [Node] {
+        self.document.nodes.get(self.at as usize..self.node().next as usize).unwrap_or_default()
     }
 
     #[inline]

@@ -1,9 +1,9 @@
 use proptest::prelude::*;
 
-use super::{DecodeErrorKind, Message, ResponseOutcome, decode};
+use super::{DecodeError, DecodeErrorKind, Message, ResponseOutcome, decode, decode_with};
 use crate::error::{ErrorCode, push_error, push_notification, push_request, push_result};
 use crate::id::Id;
-use crate::json::Limits;
+use crate::json::{Limits, Memory, Value};
 
 fn read(text: &str) -> Result<Message, super::DecodeError> {
     decode(text.as_bytes().to_vec(), &Limits::DEFAULT)
@@ -264,4 +264,73 @@ proptest! {
         let expected = format!(r#"{{"jsonrpc":"2.0","id":{json},"result":{{}}}}"#);
         prop_assert_eq!(out, expected);
     }
+}
+
+/// What a decoder says of a message: every node of the document, or the refusal.
+fn told(decoded: Result<Message, DecodeError>) -> String {
+    match decoded {
+        Ok(Message::Request(request)) => {
+            let document = request.document();
+            let nodes = (0..document.len() as u32).map(|at| {
+                let value = document.at(at);
+                let parts: Vec<u32> = value.items().map(Value::position).collect();
+                let members: Vec<u32> = value.members().map(|(_, member)| member.position()).collect();
+                format!("{:?} {} {} {parts:?} {members:?}\n", value.kind(), value.raw(), value.len())
+            });
+            nodes.collect()
+        }
+        other => format!("{other:?}"),
+    }
+}
+
+/// Requests as one client sends them: with one `_meta`, with another one, and with parts of it elsewhere.
+fn conversation() -> Vec<String> {
+    let meta = r#"{"a":{"b":[1,{"c":null}],"d":"e"},"f":"g"}"#;
+    let longer = r#"{"a":{"b":[1,{"c":null}],"d":"e"},"f":"g","h":1}"#;
+    let request = |params: &str| format!(r#"{{"jsonrpc":"2.0","id":1,"method":"m","params":{params}}}"#);
+    vec![
+        request(&format!(r#"{{"_meta":{meta},"name":"x"}}"#)),
+        request(&format!(r#"{{"_meta":{meta},"name":"y","arguments":{{"z":1}}}}"#)),
+        request(&format!(r#"{{"name":"x","_meta":{meta}}}"#)),
+        request(&format!(r#"{{"name":"x","arguments":{meta},"_meta":{meta}}}"#)),
+        request(&format!(r#"{{"_meta":{longer},"name":"x"}}"#)),
+        request(&format!(r#"{{"_meta":{meta}}}"#)),
+        request(&format!(r#"{{"_meta":{meta},"_meta":{meta}}}"#)),
+        request(&format!(r#"{{"_meta":{meta}x}}"#)),
+        request(&format!(r#"{{"_meta":{meta}"#)),
+        request(r#"{"_meta":{}}"#),
+        request(r#"{"_meta":{},"arguments":{}}"#),
+        request("{}"),
+        request(&format!(r#"{{"arguments":{{"_meta":{meta}}}}}"#)),
+    ]
+}
+
+#[test]
+fn what_an_earlier_message_left_changes_nothing() {
+    for limits in [Limits::DEFAULT, Limits::DEFAULT.with_depth(5), Limits::DEFAULT.with_nodes(27)] {
+        for first in conversation() {
+            for second in conversation() {
+                let mut memory = Memory::default();
+                if let Ok(Message::Request(request)) =
+                    decode_with(first.clone().into_bytes(), &mut memory, &limits)
+                {
+                    request.leave(&mut memory, &limits);
+                }
+                let expected = told(decode(second.clone().into_bytes(), &limits));
+                let found = told(decode_with(second.clone().into_bytes(), &mut memory, &limits));
+                assert_eq!(found, expected, "{second} after {first}");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_was_left_under_other_bounds_is_not_used() {
+    let text = || conversation().swap_remove(0).into_bytes();
+    let narrow = Limits::DEFAULT.with_depth(4);
+    let mut memory = Memory::default();
+    if let Ok(Message::Request(request)) = decode_with(text(), &mut memory, &Limits::DEFAULT) {
+        request.leave(&mut memory, &Limits::DEFAULT);
+    }
+    assert_eq!(told(decode_with(text(), &mut memory, &narrow)), told(decode(text(), &narrow)));
 }

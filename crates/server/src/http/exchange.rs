@@ -13,8 +13,9 @@ use std::task::{Context, Poll};
 
 use callgate_core::port::{Credentials, Transport};
 use callgate_protocol::error::push_error;
+use callgate_protocol::json::Memory;
 use callgate_protocol::meta::{Era, Expectation, MetaError, RequestMeta, classify, is_modern};
-use callgate_protocol::{ErrorCode, Id, Message, Method, Notification, Request, Revision, decode};
+use callgate_protocol::{ErrorCode, Id, Message, Method, Notification, Request, Revision, decode_with};
 use http::{HeaderMap, Response, StatusCode};
 use tokio_util::sync::ReusableBoxFuture;
 
@@ -41,6 +42,8 @@ struct Left {
     id: Option<Id>,
     /// The header map of the request, emptied. The response has fewer fields, so its map need not grow.
     head: HeaderMap,
+    /// What the message leaves for the next one on the connection.
+    memory: Memory,
 }
 
 impl Ticket {
@@ -59,9 +62,12 @@ impl Ticket {
         std::mem::take(&mut self.left().head)
     }
 
-    fn leave_head(&self, mut headers: HeaderMap) {
+    /// Leaves what the request no longer needs.
+    fn leave(&self, mut headers: HeaderMap, memory: Memory) {
         headers.clear();
-        self.left().head = headers;
+        let mut left = self.left();
+        left.head = headers;
+        left.memory = memory;
     }
 
     fn left(&self) -> MutexGuard<'_, Left> {
@@ -131,7 +137,8 @@ impl Line {
             // Nobody else has a ticket whose request is over.
             if let Some(ticket) = Arc::get_mut(&mut line.ticket) {
                 ticket.outbox.clear();
-                *ticket.left.get_mut().unwrap_or_else(PoisonError::into_inner) = Left::default();
+                let left = ticket.left.get_mut().unwrap_or_else(PoisonError::into_inner);
+                left.id = None;
                 line.exchange.set(exchange(Arc::clone(&line.ticket)));
                 return line;
             }
@@ -139,6 +146,11 @@ impl Line {
         let ticket =
             Arc::new(Ticket { outbox: Outbox::new(limits, Framing::Events), left: Mutex::default() });
         Self { exchange: ReusableBoxFuture::new(exchange(Arc::clone(&ticket))), ticket }
+    }
+
+    /// An empty buffer for the text of the next request, if an earlier one has left it.
+    pub(super) fn take_text(&self) -> Vec<u8> {
+        self.ticket.left().memory.take_text()
     }
 
     /// Polls it. A panic is an answer too: the client must not wait for one that never comes.
@@ -181,7 +193,9 @@ pub(super) async fn post(posting: Posting) -> Reply {
         return Reply::Whole(Box::new(sessions.post(Posted::Batch(bytes), headers, transport).await));
     }
     let caller = Credentials::new(transport, mirrors.authorization());
-    let message = match decode(bytes, &shared.limits.message) {
+    let limits = &shared.limits.message;
+    let mut memory = std::mem::take(&mut ticket.left().memory);
+    let message = match decode_with(bytes, &mut memory, limits) {
         Ok(message) => message,
         Err(error) => {
             let mut text = String::new();
@@ -195,15 +209,15 @@ pub(super) async fn post(posting: Posting) -> Reply {
             Ok(Era::Modern(meta)) => {
                 ticket.left().id = Some(request.id().clone());
                 let from = Sender { mirrors: &mirrors, headers: &headers, transport, accepts };
-                return match modern(&shared, request, &meta, from, &ticket).await {
-                    refused @ Reply::Refused { .. } => {
-                        for_callers(&shared, caller, Some(request.id()), refused).await
-                    }
-                    reply => {
-                        ticket.leave_head(headers);
-                        reply
-                    }
-                };
+                let reply = modern(&shared, request, &meta, from, &ticket).await;
+                if matches!(reply, Reply::Refused { .. }) {
+                    return for_callers(&shared, caller, Some(request.id()), reply).await;
+                }
+                if let Message::Request(request) = message {
+                    request.leave(&mut memory, limits);
+                }
+                ticket.leave(headers, memory);
+                return reply;
             }
             Ok(Era::Legacy) => PostedEra::Legacy,
             Err(error) => PostedEra::Refused(refuse_meta(&error, Some(request.id()))),

@@ -74,6 +74,8 @@ struct Buffer {
     budget: Budget,
     /// Made when the body does not come at once.
     timer: Option<Pin<Box<Sleep>>>,
+    /// What an earlier request on this connection has left.
+    spare: Option<Line>,
 }
 
 /// The share of one request in the bytes that all long bodies may take.
@@ -132,7 +134,10 @@ impl<B: http_body::Body> ResponseFuture<B> {
     pub(super) fn reading(reading: Reading, body: B, guard: Option<InFlight>) -> Self {
         let capacity = usize::try_from(reading.announced).unwrap_or(SMALL_BODY).min(SMALL_BODY);
         let budget = Budget { shared: Arc::clone(&reading.shared), taken: 0 };
-        let buffer = Buffer { bytes: Vec::with_capacity(capacity), budget, timer: None };
+        let spare = guard.as_ref().and_then(InFlight::take_spare);
+        let mut bytes = spare.as_ref().map_or_else(Vec::new, Line::take_text);
+        bytes.reserve(capacity);
+        let buffer = Buffer { bytes, budget, timer: None, spare };
         Self { state: State::Reading { body, reading, buffer }, guard, page: None }
     }
 
@@ -169,8 +174,7 @@ where
                             if let Taken::Reading { reading, buffer, .. } =
                                 this.state.as_mut().project_replace(State::Done)
                             {
-                                let spare = this.guard.as_ref().and_then(InFlight::take_spare);
-                                this.state.set(State::Running { running: reading.start(buffer, spare) });
+                                this.state.set(State::Running { running: reading.start(buffer) });
                             }
                             continue;
                         }
@@ -251,10 +255,10 @@ impl Buffer {
 }
 
 impl Reading {
-    fn start(self, buffer: Buffer, spare: Option<Line>) -> Running {
+    fn start(self, buffer: Buffer) -> Running {
         let Self { shared, headers, transport, accepts, .. } = self;
         let limits = shared.outbox_limits();
-        let Buffer { bytes, budget, .. } = buffer;
+        let Buffer { bytes, budget, spare, .. } = buffer;
         let asked = Arc::clone(&shared);
         let line = Line::open(spare, limits, move |ticket| {
             post(Posting { shared: asked, headers, bytes, budget, transport, accepts, ticket })
