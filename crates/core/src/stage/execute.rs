@@ -2,8 +2,11 @@
 //!
 //! It must never start a second attempt. A panic, a deadline and a failure are outcomes like any other.
 
+use std::future::{Future as _, poll_fn};
 use std::panic::AssertUnwindSafe;
+use std::pin::pin;
 use std::sync::{Mutex, OnceLock, PoisonError};
+use std::task::Poll;
 
 use futures_util::FutureExt as _;
 use tokio::time::timeout_at;
@@ -58,7 +61,15 @@ pub async fn execute<'r>(
     };
     // A handler that panics before its first await panics inside this async block, where it is caught.
     let run = AssertUnwindSafe(async { resolved.tool().execute.execute(&invocation).await }).catch_unwind();
-    let execution = match timeout_at(deadline, run).await {
+    let ended = {
+        let mut run = pin!(run);
+        // Many tools answer at once. Only one that has to wait needs a timer; it is polled once more with it.
+        match poll_fn(|context| Poll::Ready(run.as_mut().poll(context))).await {
+            Poll::Ready(ended) => Ok(ended),
+            Poll::Pending => timeout_at(deadline, run).await,
+        }
+    };
+    let execution = match ended {
         Ok(Ok(execution)) => execution,
         Ok(Err(panic)) => Execution::Failed(
             Refusal::new(Code::ToolPanicked, "the tool stopped unexpectedly")
