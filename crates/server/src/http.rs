@@ -18,6 +18,7 @@ mod pages;
 mod refusal;
 mod response;
 mod serve;
+mod socket;
 mod stream;
 mod tls;
 

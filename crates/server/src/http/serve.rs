@@ -18,17 +18,16 @@ use hyper::body::Incoming;
 use hyper::rt::{Read, ReadBufCursor, Write};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
-use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
-use tokio_rustls::server::TlsStream;
 use tokio_util::task::TaskTracker;
 
 use super::activity::{Activity, Order, Watch};
 use super::limits::HttpLimits;
 use super::origin::Local;
 use super::response::ResponseFuture;
+use super::socket::Socket;
 use super::tls::{Tls, TransportSecurity};
 use super::{HttpService, Link};
 
@@ -105,16 +104,12 @@ impl HttpServer {
             let connection = Connection { service: service.clone(), activity, local, remote };
             let builder = Arc::clone(&builder);
             connections.spawn(async move {
-                match &connection.service.shared.security {
-                    TransportSecurity::Tls(tls) => {
-                        let tls = tls.clone();
-                        if let Some(stream) = connection.shake_hands(&tls, stream).await {
-                            drive(&builder, stream, connection).await;
-                        }
-                    }
-                    TransportSecurity::Plain | TransportSecurity::ByProxy => {
-                        drive(&builder, stream, connection).await;
-                    }
+                let socket = match &connection.service.shared.security {
+                    TransportSecurity::Tls(tls) => connection.shake_hands(tls, stream).await,
+                    TransportSecurity::Plain | TransportSecurity::ByProxy => Some(Socket::Plain(stream)),
+                };
+                if let Some(socket) = socket {
+                    drive(&builder, socket, connection).await;
                 }
                 drop(place);
             });
@@ -177,12 +172,9 @@ fn builder(limits: &HttpLimits) -> auto::Builder<TokioExecutor> {
 }
 
 /// Serves one connection to its end, or as long as it may be served.
-async fn drive<S>(builder: &auto::Builder<TokioExecutor>, stream: S, connection: Connection)
-where
-    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
-{
+async fn drive(builder: &auto::Builder<TokioExecutor>, socket: Socket, connection: Connection) {
     let activity = Arc::clone(&connection.activity);
-    let io = Watched { io: TokioIo::new(stream), activity: Arc::clone(&activity) };
+    let io = Watched { io: TokioIo::new(socket), activity: Arc::clone(&activity) };
     let mut served = pin!(builder.serve_connection(io, connection));
     let mut closing = false;
     let ended = poll_fn(|context| {
@@ -212,14 +204,20 @@ struct Connection {
 
 impl Connection {
     /// The stream inside TLS; nothing when the client does not get that far in time, or the server ends.
-    async fn shake_hands(&self, tls: &Tls, stream: TcpStream) -> Option<TlsStream<TcpStream>> {
+    async fn shake_hands(&self, tls: &Tls, stream: TcpStream) -> Option<Socket> {
         let shared = &self.service.shared;
         let accepted = tokio::select! {
             biased;
             () = shared.shutdown.begun() => return None,
             accepted = tls.accept(stream, shared.limits.handshake_timeout) => accepted,
         };
-        accepted.inspect_err(|error| tracing::debug!(%error, "a connection did not get past TLS")).ok()
+        match accepted {
+            Ok(stream) => Some(Socket::Tls(Box::new(stream))),
+            Err(error) => {
+                tracing::debug!(%error, "a connection did not get past TLS");
+                None
+            }
+        }
     }
 }
 
@@ -239,12 +237,12 @@ impl hyper::service::Service<Request<Incoming>> for Connection {
 }
 
 /// A socket that tells the connection's [`Activity`] what goes through it.
-struct Watched<S> {
-    io: TokioIo<S>,
+struct Watched {
+    io: TokioIo<Socket>,
     activity: Arc<Activity>,
 }
 
-impl<S: AsyncRead + Unpin> Read for Watched<S> {
+impl Read for Watched {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -258,7 +256,7 @@ impl<S: AsyncRead + Unpin> Read for Watched<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> Write for Watched<S> {
+impl Write for Watched {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
