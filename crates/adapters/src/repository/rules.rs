@@ -43,6 +43,7 @@ impl<'r> Rules<'r> {
         self.checkout =
             match folder::open_folder(root, ".git").and_then(|git| folder::open_folder(&git, "info")) {
                 Ok(info) => self.compile(&info, "exclude")?,
+                Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Err(error),
                 // A project need not be a checkout, or may be one whose `.git` is a file.
                 Err(_) => Gitignore::empty(),
             };

@@ -224,3 +224,22 @@ async fn patterns_that_are_made_to_be_slow_stop_within_their_time() {
         assert!(began.elapsed() < Duration::from_secs(20), "{query}: {:?}", began.elapsed());
     }
 }
+
+#[tokio::test]
+async fn rules_as_many_as_are_read_cost_a_bounded_time() {
+    let tree = Tree::new(&[("a", "needle"), ("b/a", "needle")]);
+    let mut rules = String::new();
+    for number in 0.. {
+        let line = format!("**/x{number}*a*b?[c-e]{{f,g}}*/**/z*\n");
+        if rules.len() + line.len() > 64 << 10 {
+            break;
+        }
+        rules.push_str(&line);
+    }
+    tree.write("b/.gitignore", rules);
+    let began = std::time::Instant::now();
+    let found = found(&tree.repository(), needle()).await;
+    assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
+    // The folder is shown, or its rules were too costly to compile.
+    assert_eq!(u64::try_from(found.count).unwrap() + found.skipped, 2);
+}
