@@ -1,6 +1,7 @@
 //! The servers compared: what each is called, how it is started for a workload, and how fast it is about.
 
 use std::env;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -15,6 +16,10 @@ use crate::process::Program;
 pub enum Subject {
     /// This project.
     Callgate,
+    /// This project with an audit trail in SQLite, each answered call durable on the disk.
+    CallgateAudit,
+    /// The same trail, durable against the end of the process only.
+    CallgateAuditNormal,
     /// Fixed bytes over the same HTTP library.
     RawHyper,
     /// Fixed lines over stdio.
@@ -30,10 +35,12 @@ pub enum Subject {
 }
 
 /// All subjects; the floor and this project first.
-pub const SUBJECTS: [Subject; 7] = [
+pub const SUBJECTS: [Subject; 9] = [
     Subject::RawHyper,
     Subject::RawStdio,
     Subject::Callgate,
+    Subject::CallgateAudit,
+    Subject::CallgateAuditNormal,
     Subject::Rmcp,
     Subject::RmcpDocumented,
     Subject::TypeScript,
@@ -45,6 +52,8 @@ impl Subject {
     pub fn name(self) -> &'static str {
         match self {
             Self::Callgate => "callgate",
+            Self::CallgateAudit => "callgate-audit",
+            Self::CallgateAuditNormal => "callgate-audit-normal",
             Self::RawHyper => "raw-hyper",
             Self::RawStdio => "raw-stdio",
             Self::Rmcp => "rmcp",
@@ -59,12 +68,17 @@ impl Subject {
         matches!(self, Self::RawHyper | Self::RawStdio)
     }
 
+    /// Whether it keeps an audit trail.
+    fn keeps_a_trail(self) -> bool {
+        matches!(self, Self::CallgateAudit | Self::CallgateAuditNormal)
+    }
+
     /// Whether it takes part in a workload.
     pub fn serves(self, workload: Workload) -> bool {
         match workload {
-            Workload::EchoStdio => self != Self::RawHyper,
-            Workload::SqlHttp => matches!(self, Self::Callgate | Self::RawHyper),
-            Workload::EchoHttp | Workload::ListHttp => self != Self::RawStdio,
+            Workload::EchoStdio => self != Self::RawHyper && !self.keeps_a_trail(),
+            Workload::SqlHttp => matches!(self, Self::Callgate | Self::RawHyper) || self.keeps_a_trail(),
+            Workload::EchoHttp | Workload::ListHttp => self != Self::RawStdio && !self.keeps_a_trail(),
         }
     }
 
@@ -78,6 +92,8 @@ impl Subject {
         let full = if quick { case.requests / 5 } else { case.requests };
         let divisor = match (self, case.workload) {
             (Self::Callgate | Self::RawHyper | Self::RawStdio, _) => 1,
+            // A durable answer waits for the disk, which may be slow.
+            (Self::CallgateAudit | Self::CallgateAuditNormal, _) => 5,
             // Its answers wait 40 ms for a delayed acknowledgement, whatever the number of connections.
             (Self::RmcpDocumented, Workload::EchoHttp) => return 25 * case.connections,
             (Self::Rmcp | Self::RmcpDocumented, Workload::ListHttp | Workload::EchoStdio) => 20,
@@ -95,9 +111,9 @@ impl Subject {
         let http = ["--listen", "127.0.0.1:0", "--workers", "1", "--tools", &tools];
         let answer = answer.display().to_string();
         match (self, workload) {
-            (Self::Callgate, Workload::SqlHttp) => {
+            (Self::Callgate, Workload::SqlHttp) | (Self::CallgateAudit | Self::CallgateAuditNormal, _) => {
                 let binary = options.callgate.as_ref().ok_or("--callgate is not given")?;
-                let config = sql_project(options, binary)?;
+                let config = sql_project(options, binary, self)?;
                 let config = config.display().to_string();
                 Ok(Program::new(binary, &["serve", "--listen", "127.0.0.1:0", "--config", &config]))
             }
@@ -135,13 +151,22 @@ fn beside(name: &str) -> Result<PathBuf, Failure> {
 }
 
 /// The project that `callgate init` writes: three tenants and some thousand invoices in SQLite.
-fn sql_project(options: &Options, binary: &Path) -> Result<PathBuf, Failure> {
-    let home = options.out.join("sql");
+fn sql_project(options: &Options, binary: &Path, subject: Subject) -> Result<PathBuf, Failure> {
+    let home = options.out.join(format!("sql-{}", subject.name()));
     let config = home.join("callgate.toml");
     if !config.exists() {
         let status = Command::new(binary).arg("init").arg(&home).stdout(Stdio::null()).status()?;
         if !status.success() {
             return Err("`callgate init` failed".into());
+        }
+        let durability = match subject {
+            Subject::CallgateAudit => Some("full"),
+            Subject::CallgateAuditNormal => Some("normal"),
+            _ => None,
+        };
+        if let Some(durability) = durability {
+            let table = format!("\n[audit]\npath = \"audit.db\"\ndurability = \"{durability}\"\n");
+            fs::write(&config, fs::read_to_string(&config)? + &table)?;
         }
     }
     Ok(config)

@@ -258,3 +258,79 @@ fn a_configuration_without_a_trail_says_so() {
     assert_eq!(run(audited.path(), &["audit", "init"]).status.code(), Some(0));
     assert_eq!(run(audited.path(), &["audit", "list"]).status.code(), Some(0));
 }
+
+/// The blocks of a language in the chapter about the trail.
+fn blocks(language: &str) -> Vec<String> {
+    let manual = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/audit.md");
+    let text = std::fs::read_to_string(manual).unwrap();
+    let opening = format!("```{language}\n");
+    text.split(&opening).skip(1).map(|rest| rest.split("```").next().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn every_command_of_the_chapter_works_as_it_is_written() {
+    let directory = audited();
+    let directory = directory.path();
+    let answers = answers(directory, &[call(1, "invoice_get", r#"{"invoice_reference":"A-2026-00001"}"#)]);
+    let id = answers[0]["result"]["_meta"]["dev.callgate/receipt"]["call"].as_str().unwrap();
+    let mut count = 0;
+    for line in blocks("sh").iter().flat_map(|block| block.lines()) {
+        let line = line.replace("CALL_ID", id);
+        let (command, file) =
+            line.split_once(" > ").map_or((&*line, None), |(line, file)| (line, Some(file)));
+        let words: Vec<&str> = command.split_whitespace().skip(1).collect();
+        let output = run(directory, &words);
+        assert_eq!(output.status.code(), Some(0), "{line}: {}{}", stdout(&output), stderr(&output));
+        if let Some(file) = file {
+            std::fs::write(directory.join(file), &output.stdout).unwrap();
+        }
+        count += 1;
+    }
+    assert_eq!(count, 10, "a command was added or lost; say so here");
+    // Each table of the chapter is one that the file may have.
+    let path = directory.join("callgate.toml");
+    for block in blocks("toml").iter().filter(|block| block.contains("[audit]")) {
+        let text = std::fs::read_to_string(&path).unwrap();
+        let (before, _) = text.split_once("[audit]").unwrap();
+        std::fs::write(&path, format!("{before}{block}")).unwrap();
+        let output = run(directory, &["check"]);
+        assert_eq!(output.status.code(), Some(0), "{}", stdout(&output));
+    }
+}
+
+#[test]
+fn another_program_checks_an_export_with_what_the_chapter_says_of_the_format() {
+    let directory = audited();
+    let directory = directory.path();
+    let requests: Vec<String> = ["A-2026-00001", "\\u00e9\\ud83d\\udd12", "A-2026-00002"]
+        .iter()
+        .enumerate()
+        .map(|(at, text)| {
+            let arguments = format!(r#"{{"invoice_reference":"{text}"}}"#);
+            call(u32::try_from(at).unwrap(), if at == 1 { "caf\\u00e9" } else { "invoice_get" }, &arguments)
+        })
+        .collect();
+    assert_eq!(answers(directory, &requests).len(), 3);
+    let export = stdout(&run(directory, &["audit", "export"]));
+    let script = blocks("python").concat();
+    let check = |text: &str| {
+        let mut child = match std::process::Command::new("python3")
+            .args(["-c", &script])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+        {
+            Ok(child) => child,
+            Err(error) => panic!("this test needs python3, as the interoperability tests do: {error}"),
+        };
+        child.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
+        child.wait_with_output().unwrap()
+    };
+    let whole = check(&export);
+    assert!(whole.status.success(), "{}", stderr(&whole));
+    let head: Value = serde_json::from_str(&stdout(&run(directory, &["audit", "heads"]))).unwrap();
+    assert_eq!(stdout(&whole).trim(), format!("whole up to {}", head["hash"].as_str().unwrap()));
+    let changed = check(&export.replace("caf\u{e9}", "cafe"));
+    assert!(!changed.status.success() && stderr(&changed).contains("is not what was written"));
+}

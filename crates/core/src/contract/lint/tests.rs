@@ -161,3 +161,17 @@ fn every_text_that_reaches_a_model_is_judged_at_its_place() {
         [("text-hidden", "/properties/n\u{202e}".to_owned())]
     );
 }
+
+#[test]
+fn names_for_the_audit_trail_must_be_arguments_and_no_secrets() {
+    assert_eq!(rules(|definition| definition.recorded = vec!["status".into()]), []);
+    let unknown = rules(|definition| definition.recorded = vec!["stauts".into()]);
+    assert_eq!(unknown, [("recorded-unknown", "stauts".to_owned())]);
+    let secret = rules(|definition| {
+        definition.input_schema = r#"{"type":"object","additionalProperties":false,"properties":{
+            "payment_token":{"type":"string","maxLength":9,"description":"t"}}}"#
+            .into();
+        definition.recorded = vec!["payment_token".into()];
+    });
+    assert_eq!(secret, [("recorded-secret", "payment_token".to_owned())]);
+}
