@@ -96,7 +96,7 @@ mod tests {
 - [ ] **HTTP-01** `MUST` *server* One endpoint. (`p#a`) → —
 - [ ] **HTTP-02** `MUST NOT` *both* Never so. (`p#b`) → caching:check
 - [ ] **HTTP-03** `SHOULD` *server* Better. (`p#c`) → —
-- [ ] **AUTH-01** `MUST` *server* Tokens. (`p#d`) → —
+- [ ] **AUTH-01** `MUST` *auth server* Tokens. (`p#d`) → —
 - [ ] **HTTP-04** `MUST` *client* Sends. (`p#e`) → —
 ";
 

@@ -19,6 +19,8 @@ use crate::process::{self, Echo};
 use crate::tally::Tally;
 use crate::{reaper, tree};
 
+mod auth;
+
 const BUILD_LIMIT: Duration = Duration::from_secs(25 * 60);
 const LIMIT: Duration = Duration::from_secs(120);
 /// Small enough that the fixtures fill several pages.
@@ -33,7 +35,7 @@ const WIRE: [(&str, Transport, &str); 3] = [
 /// Scripts against the binary with a configuration of `examples/`.
 const FILES: [(&str, &str, &str); 2] =
     [("code_search.py", "code-search", "modern"), ("code_search.py", "code-search", "legacy")];
-const MODULES: [&str; 3] = ["check.mjs", "ts_client.mjs", "inspector.mjs"];
+const MODULES: [&str; 5] = ["check.mjs", "ts_client.mjs", "inspector.mjs", "ts_auth.mjs", "issuer.mjs"];
 const LANES: usize = 2;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,6 +67,24 @@ impl fmt::Display for Case {
     }
 }
 
+/// One run.
+#[derive(Clone, Copy, Debug)]
+enum Job {
+    /// Against the conformance example.
+    Fixture(Case),
+    /// Against the binary, with access tokens.
+    Auth(auth::Case),
+}
+
+impl fmt::Display for Job {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Fixture(case) => case.fmt(formatter),
+            Self::Auth(case) => case.fmt(formatter),
+        }
+    }
+}
+
 /// What the runs share.
 struct Setting {
     npm: Npm,
@@ -84,22 +104,27 @@ pub(crate) fn run(filter: &str, server: Option<PathBuf>) -> Result<Tally, Failur
         let source = tree::root().join("interop").join(module);
         std::fs::copy(&source, setting.npm.directory.join(module)).at(source.display())?;
     }
-    let mut cases = cases();
-    cases.retain(|case| case.to_string().contains(filter));
-    if cases.is_empty() {
+    let mut jobs: Vec<Job> = cases().into_iter().map(Job::Fixture).collect();
+    jobs.extend(auth::cases().into_iter().map(Job::Auth));
+    jobs.retain(|job| job.to_string().contains(filter));
+    if jobs.is_empty() {
         return Err(Failure::new(format!("no case contains `{filter}`")));
     }
-    cases.reverse();
-    let waiting = Mutex::new(cases);
+    jobs.reverse();
+    let waiting = Mutex::new(jobs);
     let tally = Mutex::new(Tally::default());
     std::thread::scope(|scope| {
         for _lane in 0..LANES {
             scope.spawn(|| {
                 loop {
                     let next = waiting.lock().unwrap_or_else(PoisonError::into_inner).pop();
-                    let Some(case) = next else { return };
-                    let counts = one(&setting, case).unwrap_or_else(|failure| {
-                        println!("== {case}\n{failure}");
+                    let Some(job) = next else { return };
+                    let counts = match job {
+                        Job::Fixture(case) => one(&setting, case),
+                        Job::Auth(case) => auth::one(&setting, case),
+                    };
+                    let counts = counts.unwrap_or_else(|failure| {
+                        println!("== {job}\n{failure}");
                         Tally { passed: 0, failed: 1 }
                     });
                     tally.lock().unwrap_or_else(PoisonError::into_inner).add(counts);

@@ -18,10 +18,10 @@ pub(super) struct Requirement {
 }
 
 impl Requirement {
-    /// Whether a test has to show it: a MUST or MUST NOT of a server, authorization aside.
+    /// Whether a test has to show it: a MUST or MUST NOT of a server.
     pub(super) fn binds_a_server(&self) -> bool {
         let must = self.level == "MUST" || self.level == "MUST NOT";
-        must && (self.role == "server" || self.role == "both") && !self.id.starts_with("AUTH-")
+        must && (self.role == "server" || self.role == "both")
     }
 
     /// Whether the conformance suite looks at it in full, in a scenario that is judged.

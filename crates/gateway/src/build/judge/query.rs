@@ -182,12 +182,13 @@ impl Judge<'_> {
             );
             findings.push(finding.at(sql.place().clone()));
         }
-        let local = self.config.auth.as_ref().and_then(|auth| auth.local.as_ref());
-        if binds("tenant") && local.is_none() {
+        let auth = self.config.auth.as_ref();
+        let has_callers = auth.is_some_and(|auth| auth.local.is_some() || auth.has_credentials());
+        if binds("tenant") && !has_callers {
             let finding = Finding::warning(
                 "tenant_unknown",
                 "the query binds `:tenant`, and no caller has a tenant",
-                "add `[auth.local]` with a principal and a tenant; until then every call is refused",
+                "say who calls: `[auth.local]`, `[auth.oauth]` or `[auth.token]`; until then every call is refused",
             );
             findings.push(finding.at(sql.place().clone()));
         }

@@ -89,6 +89,7 @@ async fn an_address_that_others_reach_needs_callers_and_protection() {
     assert!(refused(&format!("{oauth}\n[http]\ntls = \"proxy\"\n")).await.is_none());
 }
 
+/// Requirements: AUTH-RS-02
 #[tokio::test]
 async fn stdio_needs_a_caller_that_the_file_names() {
     let head = HEAD.replace("[auth.local]\nprincipal = \"dana\"\ntenant = \"tenant-a\"\n", "");
