@@ -252,11 +252,13 @@ fn print_found(found: &Verified, heads: usize) {
     if found.more > 0 {
         say!("and {} more", found.more);
     }
+    let plural = |count| if count == 1 { "" } else { "s" };
     let range = match (found.first, found.last) {
-        (Some(first), Some(last)) => format!("{} records, {first} to {}", found.records, last.seq),
+        (Some(first), Some(last)) => {
+            format!("{} record{}, {first} to {}", found.records, plural(found.records), last.seq)
+        }
         _ => "no records".to_owned(),
     };
-    let plural = |count| if count == 1 { "" } else { "s" };
     let breaks = found.breaks.len() as u64 + found.more;
     say!("{range}; {} head{} compared; {breaks} break{}", heads, plural(heads as u64), plural(breaks));
 }

@@ -334,3 +334,71 @@ fn another_program_checks_an_export_with_what_the_chapter_says_of_the_format() {
     let changed = check(&export.replace("caf\u{e9}", "cafe"));
     assert!(!changed.status.success() && stderr(&changed).contains("is not what was written"));
 }
+
+#[test]
+fn what_was_hidden_absent_or_misspelled_looks_the_same_outside_and_differs_in_the_trail() {
+    let directory = audited();
+    let directory = directory.path();
+    let path = directory.join("callgate.toml");
+    let text = std::fs::read_to_string(&path).unwrap();
+    std::fs::write(&path, text + "\n[policy]\nfiles = [\"only.cedar\"]\n").unwrap();
+    std::fs::write(
+        directory.join("only.cedar"),
+        "@id(\"only-get\")\npermit (principal, action, resource == Tool::\"invoice_get\");\n",
+    )
+    .unwrap();
+    let names = ["invoice_list", "invoice_lisst", "something_else"];
+    let requests: Vec<String> =
+        names.iter().enumerate().map(|(at, name)| call(u32::try_from(at).unwrap(), name, "{}")).collect();
+    let answers = answers(directory, &requests);
+    for answer in &answers {
+        assert_eq!(answer["error"], answers[0]["error"]);
+    }
+    let records = lines(directory, &["audit", "list", "--code", "unknown_tool", "--json"]);
+    let told: Vec<String> = names
+        .iter()
+        .map(|name| {
+            let record = records.iter().find(|record| record["tool"] == *name).unwrap();
+            stdout(&run(directory, &["audit", "show", record["call"].as_str().unwrap()]))
+        })
+        .collect();
+    assert!(told[0].contains("the policy hides it from this principal"), "{}", told[0]);
+    assert!(told[1].contains("the nearest name is invoice_list"), "{}", told[1]);
+    assert!(told[2].contains("no name is near to it"), "{}", told[2]);
+}
+
+#[test]
+fn a_trail_in_postgresql_is_made_written_read_and_verified_by_the_commands() {
+    let base = std::env::var("CALLGATE_TEST_POSTGRES").unwrap_or_else(|_| {
+        panic!(
+            "this test needs a PostgreSQL server: run it with `cargo xtask test`, or set CALLGATE_TEST_POSTGRES to the \
+             URL of a superuser of a server that may be filled with test data"
+        )
+    });
+    let schema = format!("cli_audit_{}", std::process::id());
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    runtime.block_on(async {
+        let (client, connection) = tokio_postgres::connect(&base, tokio_postgres::NoTls).await.unwrap();
+        tokio::spawn(connection);
+        client.batch_execute(&format!("create schema {schema}")).await.unwrap();
+    });
+    let mark = if base.contains('?') { '&' } else { '?' };
+    let directory = project();
+    let directory = directory.path();
+    std::fs::write(directory.join("url"), format!("{base}{mark}options=-csearch_path%3D{schema}\n")).unwrap();
+    let path = directory.join("callgate.toml");
+    let text = std::fs::read_to_string(&path).unwrap();
+    std::fs::write(&path, text + "\n[audit]\nurl = \"file:url\"\n").unwrap();
+    let refused = run(directory, &["serve"]);
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(stdout(&refused).contains("callgate audit init"), "{}", stdout(&refused));
+    for _ in 0..2 {
+        assert_eq!(run(directory, &["audit", "init"]).status.code(), Some(0));
+    }
+    let answers = answers(directory, &[call(1, "invoice_get", r#"{"invoice_reference":"A-2026-00001"}"#)]);
+    let id = answers[0]["result"]["_meta"]["dev.callgate/receipt"]["call"].as_str().unwrap();
+    assert_eq!(lines(directory, &["audit", "show", id, "--json"])[0]["result"], "complete");
+    assert_eq!(lines(directory, &["audit", "search", "INVOICE_G", "--json"]).len(), 1);
+    let verified = run(directory, &["audit", "verify"]);
+    assert_eq!(stdout(&verified).trim(), "1 record, 1 to 1; 0 heads compared; 0 breaks");
+}
