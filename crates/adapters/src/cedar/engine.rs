@@ -125,7 +125,7 @@ impl CedarPolicy {
     pub(super) fn caller(&self, principal: &Principal) -> Result<Arc<Caller>, String> {
         self.callers.of(principal, || {
             let (uid, entities) = with_caller(&self.base, principal)?;
-            let mut caller = Caller { uid, entities, visible: None };
+            let mut caller = Caller::new(uid, entities);
             if self.steady {
                 caller.visible = Some(self.seen(principal, &caller));
             }

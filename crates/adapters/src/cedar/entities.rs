@@ -13,6 +13,7 @@ use callgate_core::port::VisibleSet;
 use callgate_core::principal::Principal;
 use cedar_policy::{Entities, Entity, EntityId, EntityTypeName, EntityUid, RestrictedExpression, Schema};
 
+use super::engine::Verdict;
 use super::tools::KnownTool;
 
 /// The name of something in Cedar. `kind` is one of the types of the schema, which are identifiers.
@@ -82,12 +83,32 @@ pub(super) fn with_caller(known: &Entities, principal: &Principal) -> Result<(En
     Ok((own, entities))
 }
 
-/// A caller as Cedar knows it, and what it may see where that does not change.
+/// A caller as Cedar knows it, and what was decided about it where that does not change.
 #[derive(Debug)]
 pub(super) struct Caller {
     pub(super) uid: EntityUid,
     pub(super) entities: Entities,
     pub(super) visible: Option<VisibleSet>,
+    /// Calls of a tool, approved or not, that are decided without a look at arguments or the time.
+    calls: Mutex<HashMap<(usize, bool), Verdict>>,
+}
+
+impl Caller {
+    pub(super) fn new(uid: EntityUid, entities: Entities) -> Self {
+        Self { uid, entities, visible: None, calls: Mutex::default() }
+    }
+
+    /// What was decided of calls of the tool at a place of the catalogue, decided now if it was not.
+    pub(super) fn call(&self, place: usize, approved: bool, decide: impl FnOnce() -> Verdict) -> Verdict {
+        let calls = || self.calls.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = calls().get(&(place, approved)) {
+            return known.clone();
+        }
+        // Decided without the lock: two calls may decide the same.
+        let verdict = decide();
+        calls().insert((place, approved), verdict.clone());
+        verdict
+    }
 }
 
 /// Callers that were seen lately: two generations, of which the older one is dropped when the younger is

@@ -58,6 +58,11 @@ impl Mentions {
         self.everything || self.arguments.contains(argument)
     }
 
+    /// Whether what is decided follows from the caller, the tool and an approval alone.
+    pub(super) fn is_settled(&self) -> bool {
+        !self.time && !self.inexpressible && !self.everything && self.arguments.is_empty()
+    }
+
     fn all(&mut self) {
         self.caller = true;
         self.time = true;

@@ -33,13 +33,16 @@ impl CedarPolicy {
         if !self.sees(place, judged, caller, asked) {
             return denied("what may not be listed may not be called");
         }
-        let Verdict { permitted, policies, errors } = self.call(&judged.call, judged, caller, asked);
+        let ask = |asked: Asked<'_>| {
+            let call = || self.call(&judged.call, judged, caller, asked);
+            if judged.call.mentions.is_settled() { caller.call(place, asked.approved, call) } else { call() }
+        };
+        let Verdict { permitted, policies, errors } = ask(asked);
         if permitted {
             return Decision::Permit { policies };
         }
         if errors.is_empty() && !asked.approved && judged.call.mentions.approved {
-            let asked = Asked { approved: true, ..asked };
-            let once_approved = self.call(&judged.call, judged, caller, asked);
+            let once_approved = ask(Asked { approved: true, ..asked });
             if once_approved.permitted {
                 return Decision::NeedsApproval { policies: once_approved.policies };
             }

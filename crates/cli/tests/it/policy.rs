@@ -140,3 +140,77 @@ fn the_commands_of_the_manual_give_what_it_shows() {
     }
     assert_eq!(run_so_far, 5);
 }
+
+/// Case 13: over the standard streams, in the latest revision and in an earlier one, a hidden tool is in no
+/// list, and a call of it is answered as one of a tool that does not exist.
+#[test]
+fn a_hidden_tool_is_unknown_over_stdio_in_every_revision() {
+    use std::io::Write as _;
+    use std::process::Stdio;
+
+    let directory = example();
+    let file = directory.path().join("callgate.toml");
+    let text =
+        std::fs::read_to_string(&file).unwrap().replace("groups = [\"support\"]", "groups = [\"sales\"]");
+    std::fs::write(&file, text).unwrap();
+    let modern = serde_json::json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {},
+    });
+    let call = |name: &str| {
+        let arguments = serde_json::json!({"customer": "C-1", "reason": "call"});
+        serde_json::json!({"name": name, "arguments": arguments})
+    };
+    let mut lines = Vec::new();
+    let mut request = |method: &str, mut params: serde_json::Value, is_modern: bool| {
+        if is_modern {
+            params["_meta"] = modern.clone();
+        }
+        let id = lines.len();
+        lines.push(serde_json::json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
+    };
+    for is_modern in [true, false] {
+        if !is_modern {
+            let client = serde_json::json!({"name": "test", "version": "1"});
+            let params = serde_json::json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client});
+            request("initialize", params, false);
+        }
+        request("tools/list", serde_json::json!({}), is_modern);
+        request("tools/call", call("orders_of_customer"), is_modern);
+        request("tools/call", call("orders_of_customers"), is_modern);
+    }
+    let mut child = super::support::callgate(directory.path())
+        .arg("serve")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut input = child.stdin.take().unwrap();
+    for line in &lines {
+        writeln!(input, "{line}").unwrap();
+        if line["method"] == "initialize" {
+            writeln!(
+                input,
+                "{}",
+                serde_json::json!({"jsonrpc": "2.0", "method": "notifications/initialized"})
+            )
+            .unwrap();
+        }
+    }
+    drop(input);
+    let output = child.wait_with_output().unwrap();
+    let mut answers = vec![serde_json::Value::Null; lines.len()];
+    for line in stdout(&output).lines() {
+        let mut answer: serde_json::Value = serde_json::from_str(line).unwrap();
+        let id = usize::try_from(answer["id"].take().as_u64().unwrap()).unwrap();
+        answers[id] = answer;
+    }
+    for [list, hidden, unknown] in [[0, 1, 2], [4, 5, 6]] {
+        let tools = answers[list]["result"]["tools"].as_array().unwrap_or_else(|| panic!("{answers:?}"));
+        let names: Vec<_> = tools.iter().map(|tool| tool["name"].as_str().unwrap()).collect();
+        assert_eq!(names, ["turnover"]);
+        assert_eq!(answers[hidden], answers[unknown]);
+        assert_eq!(answers[hidden]["error"]["code"], -32602, "{}", answers[hidden]);
+    }
+}

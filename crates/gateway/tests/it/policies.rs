@@ -202,6 +202,41 @@ async fn a_changed_policy_holds_from_the_next_request_on() {
     assert_eq!(names(&served, "carol.crew").await, ["invoice_list"]);
 }
 
+/// A caller hears of a change exactly when the part of the list that it sees has changed.
+#[tokio::test]
+async fn only_those_whose_list_changed_hear_of_a_changed_policy() {
+    let (files, trail) = (files(), Trail::default());
+    let served = serve(&files, &trail).await;
+    let mut staff = served.listen_as("dana.staff").await;
+    let mut auditor = served.listen_as("eve.auditors").await;
+    files.write("policies/main.cedar", &POLICIES.replace("Group::\"staff\"", "Group::\"crew\""));
+    served.reloader.as_ref().unwrap().reload().unwrap();
+    let wait = std::time::Duration::from_secs(10);
+    let change = tokio::time::timeout(wait, staff.chunk()).await.unwrap().unwrap().unwrap();
+    assert!(String::from_utf8_lossy(&change).contains("notifications/tools/list_changed"), "{change:?}");
+    let quiet = tokio::time::timeout(std::time::Duration::from_millis(300), auditor.chunk()).await;
+    assert!(quiet.is_err(), "{quiet:?}");
+}
+
+/// "must hold" 4: who may see a tool and lacks a scope is challenged for all of them at once, and who may not
+/// see it is told of none.
+#[tokio::test]
+async fn a_missing_scope_is_challenged_and_a_hidden_tool_is_not() {
+    let (files, trail) =
+        (Files::new(&format!("{HEAD}{TOOLS}scopes = [\"ledger:read\", \"ledger:all\"]\n")), Trail::default());
+    std::fs::create_dir(files.at("policies")).unwrap();
+    files.write("policies/main.cedar", POLICIES);
+    let served = serve(&files, &trail).await;
+    let answer = served.call_as("eve.auditors", "ledger_dump", json!({})).await;
+    assert_eq!(answer.status, 403, "{answer:?}");
+    let challenge = answer.headers.iter().find(|header| header.starts_with("www-authenticate"));
+    let challenge = challenge.unwrap_or_else(|| panic!("{answer:?}"));
+    assert!(challenge.contains("ledger:read ledger:all"), "{challenge}");
+    let hidden = served.call_as("dana.staff", "ledger_dump", json!({})).await;
+    assert_eq!(hidden, served.call_as("dana.staff", "ledger_dumb", json!({})).await);
+    assert_eq!(hidden.status, 200);
+}
+
 #[tokio::test]
 async fn a_new_file_of_policies_is_noticed() {
     let (files, trail) = (files(), Trail::default());

@@ -142,8 +142,23 @@ impl Served {
         token: Option<&str>,
         method: &str,
         name: Option<&str>,
-        mut params: Value,
+        params: Value,
     ) -> Got {
+        let answer = self.open_as(token, method, name, params).await;
+        let headers = answer.headers().iter().filter(|(name, _)| *name != "date");
+        let headers = headers.map(|(name, value)| format!("{name}: {value:?}")).collect();
+        let status = answer.status().as_u16();
+        let text = answer.text().await.unwrap();
+        Got { status, headers, body: serde_json::from_str(&text).unwrap_or_default() }
+    }
+
+    async fn open_as(
+        &self,
+        token: Option<&str>,
+        method: &str,
+        name: Option<&str>,
+        mut params: Value,
+    ) -> reqwest::Response {
         params["_meta"] = serde_json::json!({
             "io.modelcontextprotocol/protocolVersion": "2026-07-28",
             "io.modelcontextprotocol/clientCapabilities": {},
@@ -162,12 +177,7 @@ impl Served {
         if let Some(token) = token {
             request = request.bearer_auth(token);
         }
-        let answer = request.send().await.unwrap();
-        let headers = answer.headers().iter().filter(|(name, _)| *name != "date");
-        let headers = headers.map(|(name, value)| format!("{name}: {value:?}")).collect();
-        let status = answer.status().as_u16();
-        let text = answer.text().await.unwrap();
-        Got { status, headers, body: serde_json::from_str(&text).unwrap_or_default() }
+        request.send().await.unwrap()
     }
 
     /// The answer to a call of a caller with a token.
@@ -206,6 +216,15 @@ impl Served {
         let result = self.call(tool, arguments).await;
         assert_eq!(result["isError"], true, "{result}");
         result["content"][0]["text"].as_str().unwrap().to_owned()
+    }
+
+    /// A stream of changes of the list for a caller with a token, acknowledged.
+    pub(crate) async fn listen_as(&self, token: &str) -> reqwest::Response {
+        let params = serde_json::json!({"notifications": {"toolsListChanged": true}});
+        let mut stream = self.open_as(Some(token), "subscriptions/listen", None, params).await;
+        let first = stream.chunk().await.unwrap().unwrap();
+        assert!(String::from_utf8_lossy(&first).contains("acknowledged"), "{first:?}");
+        stream
     }
 
     /// A stream of changes of the list, acknowledged.

@@ -241,6 +241,27 @@ fn a_name_that_no_tool_has_costs_as_many_evaluations_as_a_hidden_tool() {
 }
 
 #[test]
+fn a_call_is_decided_anew_wherever_arguments_or_the_time_matter() {
+    let policy = policy(
+        "permit(principal, action, resource) unless { resource.changes };
+         permit(principal, action == Action::\"list\", resource);
+         permit(principal, action == Action::\"call:invoice_pay\", resource)
+         when { context.arguments has amount && context.arguments.amount < 5 };",
+    );
+    let catalogue = catalogue();
+    let cost = |tool, arguments| {
+        let before = policy.evaluations();
+        let decision = decide(&policy, &catalogue, &dana(), tool, arguments, false);
+        (decision.as_str(), policy.evaluations() - before)
+    };
+    assert_eq!(cost("weather", "{}").0, "permit");
+    assert_eq!(cost("weather", r#"{"city":"x"}"#), ("permit", 0));
+    assert_eq!(cost("invoice_pay", r#"{"amount":4}"#), ("permit", 1));
+    assert_eq!(cost("invoice_pay", r#"{"amount":5}"#), ("deny", 1));
+    assert_eq!(cost("invoice_pay", r#"{"amount":4}"#), ("permit", 1));
+}
+
+#[test]
 fn what_is_kept_of_callers_is_bounded() {
     let policy = policy("permit(principal, action, resource) when { principal.subject == \"dana\" };");
     for number in 0..5000 {
