@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
 
 mod audit;
+mod authentication;
 mod check;
 mod demo;
 mod examples;
