@@ -1,4 +1,4 @@
-//! What the fuzz target of the SQL lexer runs, with the properties that must hold for every input.
+//! What the fuzz targets of the SQL lexer and of credentials run, with the properties that must hold for every input.
 //!
 //! It must never be called by anything but fuzz targets and the tests that replay their corpora.
 
@@ -35,8 +35,29 @@ pub fn sql(bytes: &[u8]) {
     }
 }
 
+/// Reads arbitrary text as a header, a token, claims and keys.
+///
+/// # Panics
+/// When a property does not hold.
+#[cfg(feature = "oauth")]
+pub fn credential(bytes: &[u8]) {
+    crate::oauth::fuzzing::credential(bytes);
+}
+
 #[cfg(test)]
 mod tests {
+    #[cfg(feature = "oauth")]
+    #[test]
+    fn credentials_hold_their_properties_over_the_corpus() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/corpus/credential");
+        let mut count = 0;
+        for entry in std::fs::read_dir(folder).unwrap() {
+            super::credential(&std::fs::read(entry.unwrap().path()).unwrap());
+            count += 1;
+        }
+        assert!(count >= 8, "the corpus is there");
+    }
+
     #[test]
     fn the_lexer_holds_its_properties_over_the_corpus() {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/corpus/sql");

@@ -15,6 +15,7 @@ mod cache;
 mod claims;
 mod discovery;
 mod fetch;
+pub(crate) mod fuzzing;
 mod header;
 mod introspection;
 mod jwt;

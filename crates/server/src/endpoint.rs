@@ -179,13 +179,17 @@ impl Endpoint {
             Some(Method::Complete) if published.offered.completions => {
                 self.answer_complete(&published, request, meta, from, peer).await
             }
-            // Whoever may not call here is not told what there is to call.
-            _ => match Self::authenticate(&published, from.credentials).await {
-                Ok(_) => Err(Fault::UnknownMethod),
-                Err(refusal) => Err(refusal.into()),
-            },
+            _ => Err(Fault::UnknownMethod),
         };
-        result.unwrap_or_else(|fault| fault.into_answer(id))
+        match result {
+            Ok(answered) => answered,
+            Err(fault @ Fault::Refused(_)) => fault.into_answer(id),
+            // Whoever may not call here is not told what there is to call, nor how.
+            Err(fault) => match Self::authenticate(&published, from.credentials).await {
+                Ok(_) => fault.into_answer(id),
+                Err(refusal) => respond::to_error(Some(id), &refusal),
+            },
+        }
     }
 
     /// The answer to a request whose metadata is missing, malformed or names another revision.

@@ -45,6 +45,43 @@ impl<'t> Signed<'t> {
         let is_header = header.root().kind() == Kind::Object && header.root().get("alg").is_some();
         is_header.then_some(Self { header, claims, signature, message })
     }
+
+    /// The algorithm and the name of the key, as far as the options accept them.
+    pub(super) fn read_header(&self, options: &Options) -> Result<(Algorithm, Option<String>), Refusal> {
+        let header = self.header.root();
+        let member = |name: &str| header.get(name);
+        // "If any of the listed extension Header Parameters are not understood and supported by the
+        // recipient, then the JWS is invalid" (RFC 7515, section 4.1.11). None is supported.
+        if member("crit").is_some() || member("b64").is_some() || member("zip").is_some() {
+            return Err(invalid("the token uses an extension that is not supported"));
+        }
+        let algorithm = member("alg").and_then(|name| Algorithm::of_name(&name.as_str()?));
+        let algorithm = algorithm.filter(|algorithm| options.algorithms.contains(algorithm));
+        let algorithm =
+            algorithm.ok_or(invalid("the token is signed with an algorithm that is not accepted"))?;
+        let of_type = |name: &str| {
+            let name = name.to_ascii_lowercase();
+            let name = name.strip_prefix("application/").unwrap_or(&name);
+            name == "at+jwt" || (name == "jwt" && options.token_type == TokenType::Any)
+        };
+        let is_access_token = match member("typ") {
+            None => options.token_type == TokenType::Any,
+            Some(name) => name.as_str().is_some_and(|name| of_type(&name)),
+        };
+        if !is_access_token {
+            return Err(invalid("the token is of a type that gives no access"));
+        }
+        let kid = match member("kid") {
+            None => None,
+            Some(name) => {
+                let name = name.as_str().filter(|name| name.len() <= KEY_NAME);
+                Some(
+                    name.ok_or(invalid("the token names its key in a way that cannot be read"))?.into_owned(),
+                )
+            }
+        };
+        Ok((algorithm, kid))
+    }
 }
 
 /// Verifies signed tokens.
@@ -68,7 +105,7 @@ impl Verifier {
 
     /// Cancel safe: keys that are being fetched arrive all the same.
     pub(super) async fn verify(&self, signed: Signed<'_>, clock: &dyn Clock) -> Result<Verified, Refusal> {
-        let (algorithm, kid) = self.read_header(&signed)?;
+        let (algorithm, kid) = signed.read_header(&self.options)?;
         let found = self.keys.find(kid.as_deref(), algorithm).await.map_err(|error| match error {
             KeyError::Unknown => invalid("the token is signed with a key that its issuer does not publish"),
             KeyError::Unavailable(why) => unavailable(why),
@@ -87,41 +124,5 @@ impl Verifier {
             return Err(invalid("the token lacks `sub`"));
         }
         Ok(Verified { principal, revision: Some(found.revision) })
-    }
-
-    fn read_header(&self, signed: &Signed<'_>) -> Result<(Algorithm, Option<String>), Refusal> {
-        let header = signed.header.root();
-        let member = |name: &str| header.get(name);
-        // "If any of the listed extension Header Parameters are not understood and supported by the
-        // recipient, then the JWS is invalid" (RFC 7515, section 4.1.11). None is supported.
-        if member("crit").is_some() || member("b64").is_some() || member("zip").is_some() {
-            return Err(invalid("the token uses an extension that is not supported"));
-        }
-        let algorithm = member("alg").and_then(|name| Algorithm::of_name(&name.as_str()?));
-        let algorithm = algorithm.filter(|algorithm| self.options.algorithms.contains(algorithm));
-        let algorithm =
-            algorithm.ok_or(invalid("the token is signed with an algorithm that is not accepted"))?;
-        let of_type = |name: &str| {
-            let name = name.to_ascii_lowercase();
-            let name = name.strip_prefix("application/").unwrap_or(&name);
-            name == "at+jwt" || (name == "jwt" && self.options.token_type == TokenType::Any)
-        };
-        let is_access_token = match member("typ") {
-            None => self.options.token_type == TokenType::Any,
-            Some(name) => name.as_str().is_some_and(|name| of_type(&name)),
-        };
-        if !is_access_token {
-            return Err(invalid("the token is of a type that gives no access"));
-        }
-        let kid = match member("kid") {
-            None => None,
-            Some(name) => {
-                let name = name.as_str().filter(|name| name.len() <= KEY_NAME);
-                Some(
-                    name.ok_or(invalid("the token names its key in a way that cannot be read"))?.into_owned(),
-                )
-            }
-        };
-        Ok((algorithm, kid))
     }
 }

@@ -216,6 +216,11 @@ enum Attempt {
     Last,
 }
 
+/// A set of keys of arbitrary text, for the fuzz target.
+pub(super) fn read_set(body: Vec<u8>, most: usize) -> Result<KeySet, FetchError> {
+    KeySet::read(body, most)
+}
+
 fn read_file(path: &Path, bytes: usize) -> Result<Vec<u8>, FetchError> {
     use std::io::Read as _;
     let file = std::fs::File::open(path).map_err(|_| FetchError::File)?;

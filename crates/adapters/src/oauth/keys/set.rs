@@ -71,7 +71,7 @@ impl KeySet {
     }
 
     /// The keys that a token may be signed with, at most so many.
-    pub(super) fn fitting(&self, kid: Option<&str>, algorithm: Algorithm, most: usize) -> Vec<Arc<Key>> {
+    pub(crate) fn fitting(&self, kid: Option<&str>, algorithm: Algorithm, most: usize) -> Vec<Arc<Key>> {
         let fits =
             |key: &&Arc<Key>| key.fits(algorithm) && kid.is_none_or(|kid| key.kid.as_deref() == Some(kid));
         self.keys.iter().filter(fits).take(most).map(Arc::clone).collect()

@@ -201,3 +201,36 @@ async fn where_access_tokens_are_marked_others_are_refused() {
     refused(&strict, &[("plain", of_type(r#","typ":"JWT""#)), ("unmarked", of_type(""))]).await;
     assert!(strict.judge(&of_type(r#","typ":"application/at+JWT""#)).await.is_ok());
 }
+
+/// No text near a good token is another good token: each bit of it counts.
+#[test]
+fn no_change_of_a_good_token_is_accepted() {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let setting = runtime.block_on(Setting::new());
+    let good = setting.token(&[("scope", r#""a b c""#)]);
+    assert!(runtime.block_on(setting.judge(&good)).is_ok());
+    let alphabet = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.";
+    let change = (0..good.len(), 0..alphabet.len(), 0..3_u8);
+    let mut runner = proptest::test_runner::TestRunner::new(proptest::test_runner::Config {
+        cases: 600,
+        failure_persistence: None,
+        ..proptest::test_runner::Config::default()
+    });
+    let result = runner.run(&change, |(at, letter, kind)| {
+        let mut bytes = good.clone().into_bytes();
+        match kind {
+            0 => bytes[at] = alphabet[letter],
+            1 => bytes.insert(at, alphabet[letter]),
+            _ => {
+                bytes.remove(at);
+            }
+        }
+        let changed = String::from_utf8(bytes).unwrap();
+        if changed != good {
+            let judged = runtime.block_on(setting.judge(&changed));
+            proptest::prop_assert!(judged.is_err(), "accepted: {changed}");
+        }
+        Ok(())
+    });
+    result.unwrap();
+}
