@@ -181,12 +181,20 @@ impl Audit for Trail {
             let _logged = LogAudit.record(record);
             return Answer::now(if may_go_on { Ok(()) } else { Err(unavailable(FULL)) });
         }
+        if may_go_on && shared.state.is_down() {
+            // It is tried all the same, and nobody waits for what is not needed.
+            return Answer::now(Ok(()));
+        }
         let patience = shared.options.limits.answer;
         Answer::later(async move {
             let result = match timeout(patience, answered).await {
                 Ok(Ok(result)) => result,
                 Ok(Err(_)) => Err("its writer ended".to_owned()),
-                Err(_) => Err("it did not answer in time".to_owned()),
+                Err(_) => {
+                    // From here on nothing else waits as long; the next group that is written ends it.
+                    shared.state.set_down(writer::now_us(), LATE);
+                    Err(LATE.to_owned())
+                }
             };
             match result {
                 Ok(()) => Ok(()),
@@ -197,6 +205,7 @@ impl Audit for Trail {
     }
 }
 
+const LATE: &str = "it did not answer in time";
 const FULL: &str = "too many records wait to be written";
 
 fn unavailable(reason: &str) -> Refusal {

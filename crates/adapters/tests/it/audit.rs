@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use callgate_adapters::audit::{
-    Body, BreakKind, Column, Durability, Filter, Head, OnFailure, Options, Reader, SqliteReader, SqliteStore,
-    Store, Trail, Value, Verified, verify,
+    Body, BreakKind, Column, Filter, Head, OnFailure, Options, Reader, SqliteReader, SqliteStore, Store,
+    Trail, Value, Verified, verify,
 };
 use callgate_core::contract::{Contract, Definition, Effect};
 use callgate_core::limits::Limits;

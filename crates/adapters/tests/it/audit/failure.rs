@@ -6,8 +6,9 @@ use callgate_adapters::audit::{Pruned, StoreError};
 use rusqlite::Connection;
 
 use super::{
-    Arc, Audit as _, Body, Code, Column, Duration, Effect, Filter, OnFailure, Options, Reader as _,
-    SqliteReader, SqliteStore, Store, Trail, contract, filled, kinds, options, record, verified,
+    Arc, Audit as _, Body, Code, Column, Duration, Effect, Filter, OnFailure, Options, Reader as _, Record,
+    ResultKind, SqliteReader, SqliteStore, Store, Timestamp, Trail, call_id, contract, filled, kinds,
+    options, record, verified,
 };
 
 #[tokio::test(flavor = "multi_thread")]
@@ -101,6 +102,7 @@ impl Store for Full {
 /// A store that waits until it is told to go on.
 struct Slow {
     go: Arc<AtomicBool>,
+    started: Arc<AtomicBool>,
     written: Arc<AtomicUsize>,
 }
 
@@ -110,6 +112,7 @@ impl Store for Slow {
     }
 
     fn append(&mut self, bodies: &[&Body], _: &Options) -> Result<(), StoreError> {
+        self.started.store(true, Ordering::Release);
         while !self.go.load(Ordering::Acquire) {
             std::thread::yield_now();
         }
@@ -128,13 +131,15 @@ async fn a_full_queue_refuses_at_once_and_neither_blocks_nor_drops() {
     let mut options = options();
     options.limits.queue = 4;
     options.limits.batch = 1;
-    options.limits.answer = Duration::from_millis(50);
-    let trail = Trail::start(Slow { go: Arc::clone(&go), written: Arc::clone(&written) }, options).unwrap();
+    let started = Arc::new(AtomicBool::new(false));
+    let slow = Slow { go: Arc::clone(&go), started: Arc::clone(&started), written: Arc::clone(&written) };
+    let trail = Trail::start(slow, options).unwrap();
     let read = contract(Effect::Read);
-    // The first is taken by the writer, four wait, the sixth finds no room.
-    assert_eq!(record(&trail, &read, 0).await, Err(Code::GateUnavailable));
-    for number in 1..5 {
-        assert_eq!(record(&trail, &read, number).await, Err(Code::GateUnavailable), "it does not answer");
+    // The first is taken by the writer, four wait, one more finds no room.
+    hand_over(&trail);
+    until(|| started.load(Ordering::Acquire)).await;
+    for _ in 1..5 {
+        hand_over(&trail);
     }
     let refusal = trail.ready(&read).unwrap_err();
     assert!(refusal.detail().unwrap().contains("too many records"), "{refusal:?}");
@@ -179,6 +184,34 @@ async fn a_file_that_is_removed_while_it_is_written_is_noticed_and_not_made_agai
     assert_eq!(record(&trail, &read, 2).await, Err(Code::GateUnavailable));
     assert!(trail.fault().unwrap().contains("was removed"), "{:?}", trail.fault());
     assert!(!path.exists());
+}
+
+/// A record that nobody waits for.
+fn hand_over(trail: &Trail) {
+    let record = Record::new(call_id(1, 1), Timestamp(1000), "invoice_list", ResultKind::Cancelled);
+    drop(trail.record(&record));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_disk_that_hangs_holds_up_one_call_and_then_none() {
+    let (go, started) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
+    let slow = Slow { go: Arc::clone(&go), started, written: Arc::default() };
+    let mut options = options();
+    options.on_failure = OnFailure::ServeReads;
+    options.limits.answer = Duration::from_millis(200);
+    let trail = Trail::start(slow, options).unwrap();
+    let (read, write) = (contract(Effect::Read), contract(Effect::Append));
+    record(&trail, &read, 1).await.unwrap();
+    assert!(trail.fault().unwrap().contains("in time"), "{:?}", trail.fault());
+    let start = tokio::time::Instant::now();
+    for number in 2..50 {
+        record(&trail, &read, number).await.unwrap();
+    }
+    assert!(start.elapsed() < Duration::from_millis(150), "{:?}", start.elapsed());
+    assert_eq!(trail.ready(&write).unwrap_err().code(), Code::GateUnavailable);
+    go.store(true, Ordering::Release);
+    until(|| trail.ready(&write).is_ok()).await;
+    record(&trail, &write, 50).await.unwrap();
 }
 
 async fn until(condition: impl Fn() -> bool) {
