@@ -11,9 +11,10 @@ use crate::call::Call;
 use crate::entry::Entry;
 use crate::outcome::Settled;
 use crate::port::{Audit, Clock, Entropy, Ledger};
+use crate::principal::Principal;
 use crate::refusal::Refusal;
 use crate::snapshot::Snapshot;
-use crate::stage::admit::{Admission, admit};
+use crate::stage::admit::{Admission, Places, admit};
 use crate::stage::approve::approve;
 use crate::stage::authenticate::authenticate;
 use crate::stage::authorize::authorize;
@@ -83,6 +84,15 @@ impl Pipeline {
         let executed = execute(limits, reserved, call, entry).await;
         let checked = check(snapshot, executed, clock, entropy);
         Ok(settle(snapshot, checked, entry).await)
+    }
+
+    /// Takes the places of a request that is no call of a tool, but whose handler runs for this principal all the
+    /// same. It counts towards the same limits as a call.
+    ///
+    /// # Errors
+    /// The refusal of a process, principal or tenant that has used up what it may.
+    pub fn admit(&self, snapshot: &Snapshot, principal: &Principal) -> Result<Places, Refusal> {
+        self.admission.places(&snapshot.limits, principal)
     }
 
     /// The clock, for those who seal and open beside the pipeline.

@@ -2,6 +2,8 @@
 //!
 //! They must never do anything but panic on a broken promise. The targets in `fuzz/` and a test call them.
 
+use std::pin::Pin;
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use callgate_core::port::{Clock, Entropy, EntropyError, Timestamp};
@@ -9,6 +11,7 @@ use callgate_core::principal::Principal;
 use callgate_core::seal::{Binding, KeyRing};
 
 use crate::endpoint::{ListKind, cursor};
+use crate::stdio::lines::{Line, Lines};
 
 /// A time that stands still.
 struct Still;
@@ -69,18 +72,75 @@ fn sealed(bytes: &[u8], text: &str) {
     assert!(keys.open(&binding, &changed, &Still).is_err(), "a changed seal never opens");
 }
 
+/// Takes any bytes for what a client writes to standard input: the first is the bound on a line, the second says
+/// how the stream is cut into reads. Whatever the cuts, each line comes out once and whole, and each line beyond the
+/// bound is noticed once.
+///
+/// # Panics
+/// When a promise does not hold.
+pub fn lines(bytes: &[u8]) {
+    let [bound, cut, stream @ ..] = bytes else { return };
+    let bound = usize::from(*bound);
+    let mut lines = Lines::new(bound);
+    let mut found = Vec::new();
+    let text = |line: Line<'_>| match line {
+        Line::Text(text) => Some(text.to_vec()),
+        Line::TooLong => None,
+    };
+    for mut piece in stream.chunks(usize::from(*cut) + 1) {
+        while !piece.is_empty() {
+            let read = lines.poll_read(Pin::new(&mut piece), &mut Context::from_waker(Waker::noop()));
+            assert!(matches!(read, Poll::Ready(Ok(count)) if count > 0), "bytes that are there are read");
+        }
+        while let Some(line) = lines.next_line() {
+            found.push(text(line));
+        }
+        assert!(lines.are_taken(), "no line is left behind");
+    }
+    found.extend(lines.rest().map(text));
+    assert!(lines.rest().is_none() && lines.next_line().is_none(), "the end is the end");
+    let mut expected: Vec<_> = stream.split(|byte| *byte == b'\n').collect();
+    // What follows the last newline is no line unless there is something.
+    let rest = expected.pop().filter(|rest| !rest.is_empty());
+    let bounded = |line: &[u8]| (line.len() <= bound).then(|| line.to_vec());
+    let mut expected: Vec<_> = expected
+        .into_iter()
+        .map(|line| bounded(line).map(|text| text.strip_suffix(b"\r").unwrap_or(&text).to_vec()))
+        .collect();
+    expected.extend(rest.map(bounded));
+    assert_eq!(found, expected, "lines are what stands between newlines");
+}
+
 #[cfg(test)]
 mod tests {
     use std::fs;
 
-    #[test]
-    fn cursors_hold_their_properties_over_the_corpus() {
-        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/corpus/cursor");
+    fn replay(corpus: &str, target: fn(&[u8])) {
+        let folder = format!("{}/../../fuzz/corpus/{corpus}", env!("CARGO_MANIFEST_DIR"));
         let mut inputs: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
         inputs.sort();
         assert!(!inputs.is_empty());
         for input in inputs {
-            super::cursor(&fs::read(input).unwrap());
+            target(&fs::read(input).unwrap());
+        }
+    }
+
+    #[test]
+    fn cursors_hold_their_properties_over_the_corpus() {
+        replay("cursor", super::cursor);
+    }
+
+    #[test]
+    fn lines_hold_their_properties_over_the_corpus() {
+        replay("lines", super::lines);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn lines_hold_their_properties_over_streams_of_newlines_and_noise(
+            bound in 0_u8..12, cut in 0_u8..9, stream in "[ab\r\n]{0,60}",
+        ) {
+            super::lines(&[&[bound, cut], stream.as_bytes()].concat());
         }
     }
 }

@@ -47,6 +47,9 @@ pub struct LegacyLimits {
     /// did not come back after `initialize`, and if there is none, `initialize` is refused with 503. A session
     /// without streams costs about two KiB.
     pub sessions: usize,
+    /// Sessions of one principal over HTTP, which then makes room or waits in the same way. Default: 512, half of
+    /// them, so that one principal cannot keep all others out.
+    pub sessions_per_principal: usize,
     /// How long a session without a request and without a stream stays. Default: 30 minutes.
     pub idle: Duration,
     /// How long a session stays whose client has not come back after `initialize`, if that is less. Default: 60
@@ -86,6 +89,7 @@ impl Default for LegacyLimits {
     fn default() -> Self {
         Self {
             sessions: 1024,
+            sessions_per_principal: 512,
             idle: Duration::from_secs(30 * 60),
             unused: Duration::from_secs(60),
             requests: 64,

@@ -14,7 +14,7 @@ mod batch;
 mod call;
 mod connection;
 mod flights;
-mod lines;
+pub(crate) mod lines;
 mod streams;
 #[cfg(test)]
 mod tests;

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use callgate_protocol::header;
 use callgate_protocol::json::{self, Document, Kind, Value, push_string};
+use callgate_protocol::meta::is_key;
 
 use super::digest::{ContractDigest, DigestBuilder, ShownDigest};
 use super::effect::Effect;
@@ -227,10 +228,29 @@ fn check_payload(
     faults: &mut Vec<DefinitionFault>,
 ) {
     let Some(text) = text else { return };
-    let fits = Document::parse(text, &limits.message).is_ok_and(|document| document.root().kind() == kind);
-    if !fits {
+    let document = Document::parse(text, &limits.message).ok();
+    if let Some(document) = document.as_ref().filter(|document| document.root().kind() == kind) {
+        if member == "_meta" {
+            check_meta_keys(document.root(), faults);
+        }
+    } else {
         let wanted = if kind == Kind::Array { "a JSON array" } else { "a JSON object" };
         faults.push(DefinitionFault::new(member, format!("it is not {wanted}"), format!("give {wanted}")));
+    }
+}
+
+/// A key that breaks the syntax of the protocol would make every list invalid that shows the tool:
+/// <https://modelcontextprotocol.io/specification/2026-07-28/basic#meta>
+fn check_meta_keys(meta: Value<'_>, faults: &mut Vec<DefinitionFault>) {
+    for (key, _) in meta.members() {
+        let key = key.as_str().unwrap_or_default();
+        if !is_key(&key) {
+            let problem = "this is no key of `_meta`";
+            let remedy = "use letters, digits, `-`, `_` and `.`, after a prefix as in `com.example/`";
+            let mut fault = DefinitionFault::new("_meta", problem, remedy);
+            fault.pointer = format!("/{}", key.replace('~', "~0").replace('/', "~1"));
+            faults.push(fault);
+        }
     }
 }
 

@@ -37,6 +37,24 @@ impl Admission {
         }
     }
 
+    /// Takes the places of a request of a principal.
+    pub(crate) fn places(&self, limits: &Limits, principal: &Principal) -> Result<Places, Refusal> {
+        let before = self.in_flight.fetch_add(1, Ordering::Acquire);
+        // From here on the place is given back, whatever happens.
+        let process = ProcessPlace(Arc::clone(&self.in_flight));
+        if before >= limits.calls_in_flight {
+            return Err(Refusal::new(Code::Busy, "too many calls are in flight"));
+        }
+        let own = take(&self.principals, &limits.principal, limits, PRINCIPAL, |keys| {
+            keys.key((&principal.subject, &principal.tenant))
+        })?;
+        let shared = match &principal.tenant {
+            Some(tenant) => take(&self.tenants, &limits.tenant, limits, TENANT, |keys| keys.key(tenant))?,
+            None => None,
+        };
+        Ok(Places { _process: process, _principal: own, _tenant: shared })
+    }
+
     /// Takes the places of a permitted call at its tool.
     pub(in crate::stage) fn tool(
         &self,
@@ -67,6 +85,13 @@ pub struct ToolPlaces {
 #[must_use]
 pub struct Admitted {
     authenticated: Authenticated,
+    _places: Places,
+}
+
+/// The places of one request in the process and of its principal and tenant, given back when it is dropped.
+#[derive(Debug)]
+#[must_use]
+pub struct Places {
     _process: ProcessPlace,
     _principal: Option<Place>,
     _tenant: Option<Place>,
@@ -94,21 +119,8 @@ pub fn admit(
     limits: &Limits,
     authenticated: Authenticated,
 ) -> Result<Admitted, Refusal> {
-    let before = admission.in_flight.fetch_add(1, Ordering::Acquire);
-    // From here on the place is given back, whatever happens.
-    let process = ProcessPlace(Arc::clone(&admission.in_flight));
-    if before >= limits.calls_in_flight {
-        return Err(Refusal::new(Code::Busy, "too many calls are in flight"));
-    }
-    let principal = authenticated.principal();
-    let own = take(&admission.principals, &limits.principal, limits, PRINCIPAL, |keys| {
-        keys.key((&principal.subject, &principal.tenant))
-    })?;
-    let shared = match &principal.tenant {
-        Some(tenant) => take(&admission.tenants, &limits.tenant, limits, TENANT, |keys| keys.key(tenant))?,
-        None => None,
-    };
-    Ok(Admitted { authenticated, _process: process, _principal: own, _tenant: shared })
+    let places = admission.places(limits, authenticated.principal())?;
+    Ok(Admitted { authenticated, _places: places })
 }
 
 /// What a refusal says of whose allowance is used up: the places, and the rate.

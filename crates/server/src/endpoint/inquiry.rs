@@ -14,6 +14,7 @@ use callgate_core::port::{Credentials, Peer};
 use callgate_core::principal::Principal;
 use callgate_core::refusal::{Code, Refusal};
 use callgate_core::seal::Binding;
+use callgate_core::stage::admit::Places;
 use callgate_protocol::json::Value;
 use futures_util::FutureExt as _;
 use tokio::time::{Instant, timeout_at};
@@ -54,6 +55,7 @@ pub(crate) enum Reply<T> {
 pub(super) struct Opened<'r> {
     inquiry: Inquiry<'r>,
     principal: Arc<Principal>,
+    _places: Places,
     state: Option<Vec<u8>>,
     method: &'static str,
     input: Digest,
@@ -70,6 +72,7 @@ impl Endpoint {
         inquiry: Inquiry<'r>,
     ) -> Result<Opened<'r>, Fault> {
         let principal = Self::authenticate(published, inquiry.credentials).await?;
+        let places = self.pipeline().admit(&published.gate, &principal)?;
         let mut input = DigestBuilder::new("callgate/inquiry/1");
         input.field("method", method).field("name", inquiry.name).json("arguments", inquiry.arguments);
         let input = input.finish();
@@ -85,7 +88,16 @@ impl Endpoint {
         };
         let limits = &published.gate.limits;
         let deadline = Instant::now() + limits.call_timeout;
-        Ok(Opened { inquiry, principal, state, method, input, deadline, questions_max: limits.questions })
+        Ok(Opened {
+            inquiry,
+            principal,
+            _places: places,
+            state,
+            method,
+            input,
+            deadline,
+            questions_max: limits.questions,
+        })
     }
 
     /// Turns the end of a handler into a reply.

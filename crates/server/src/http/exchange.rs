@@ -220,7 +220,7 @@ pub(super) async fn post(posting: Posting) -> Reply {
                 return reply;
             }
             Ok(Era::Legacy) => PostedEra::Legacy,
-            Err(error) => PostedEra::Refused(refuse_meta(&error, Some(request.id()))),
+            Err(error) => PostedEra::Refused(refuse_meta(&of_header(error, &mirrors), Some(request.id()))),
         },
         Message::Notification(notification) => notification_era(notification, &mirrors),
         Message::Response(_) if mirrors.session.is_present() => PostedEra::Legacy,
@@ -338,6 +338,18 @@ fn revision(version: Field<'_>) -> Named {
             value.to_str().ok().and_then(Revision::of_name).map_or(Named::Unknown, Named::Known)
         }
         Field::Several => Named::Unknown,
+    }
+}
+
+/// Without metadata the header alone says which version is spoken; one that is not served is the first thing
+/// for the client to know, whatever else its request lacks.
+fn of_header(error: MetaError, mirrors: &Mirrors<'_>) -> MetaError {
+    match (error, mirrors.version) {
+        (MetaError::NoMeta, Field::One(value)) if matches!(revision(mirrors.version), Named::Unknown) => {
+            let requested = String::from_utf8_lossy(value.as_bytes()).trim().to_owned();
+            MetaError::UnsupportedVersion { requested }
+        }
+        (error, _) => error,
     }
 }
 

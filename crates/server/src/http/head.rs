@@ -50,6 +50,7 @@ impl<'h> Front<'h> {
     pub(super) fn of(headers: &'h HeaderMap) -> Self {
         let mut front = Self::default();
         let mut accept_was_sent = false;
+        let mut weighed = Weighed::default();
         for (name, value) in headers {
             match name.as_str() {
                 "host" => front.host.add(value),
@@ -58,17 +59,18 @@ impl<'h> Front<'h> {
                 "content-encoding" => front.content_encoding.add(value),
                 "accept" => {
                     accept_was_sent = true;
-                    front.accepts.add(value.as_bytes());
+                    weighed.add(value.as_bytes());
                 }
                 "mcp-session-id" => front.session.add(value),
                 "forwarded" | "x-forwarded-for" => front.is_forwarded = true,
                 _ => {}
             }
         }
-        if !accept_was_sent {
+        front.accepts = match accept_was_sent {
+            true => weighed.accepts(),
             // A client that names nothing takes anything (RFC 9110, section 12.5.1).
-            front.accepts = Accepts { json: true, events: true };
-        }
+            false => Accepts { json: true, events: true },
+        };
         front
     }
 
@@ -108,10 +110,26 @@ pub(super) struct Accepts {
     pub(super) events: bool,
 }
 
-impl Accepts {
+/// What is known of each kind so far. The most exact range that covers a kind decides on it (RFC 9110, section
+/// 12.5.1): twice the exactness, and one more where the kind is wanted.
+#[derive(Clone, Copy, Default)]
+struct Weighed {
+    json: u8,
+    events: u8,
+}
+
+const EVERYTHING: u8 = 2;
+const FAMILY: u8 = 4;
+const KIND: u8 = 6;
+
+impl Weighed {
+    fn accepts(self) -> Accepts {
+        Accepts { json: self.json % 2 == 1, events: self.events % 2 == 1 }
+    }
+
     fn add(&mut self, value: &[u8]) {
         if value == b"application/json, text/event-stream" {
-            *self = Self { json: true, events: true };
+            *self = Self { json: KIND + 1, events: KIND + 1 };
             return;
         }
         let Ok(text) = std::str::from_utf8(value) else { return };
@@ -120,15 +138,20 @@ impl Accepts {
             let kind = parts.next().unwrap_or_default().trim();
             let refused = parts.any(|parameter| {
                 let (name, weight) = parameter.split_once('=').unwrap_or_default();
+                let weight = weight.trim();
                 name.trim().eq_ignore_ascii_case("q")
-                    && weight.trim().bytes().all(|byte| matches!(byte, b'0' | b'.'))
+                    && weight.starts_with('0')
+                    && weight.bytes().all(|byte| matches!(byte, b'0' | b'.'))
             });
-            if refused {
-                continue;
-            }
             let is = |name: &str| kind.eq_ignore_ascii_case(name);
-            self.json |= is("application/json") || is("application/*") || is("*/*");
-            self.events |= is("text/event-stream") || is("text/*") || is("*/*");
+            let weigh = |of_kind: bool, of_family: bool| match (of_kind, of_family, is("*/*")) {
+                (true, ..) => KIND + u8::from(!refused),
+                (_, true, _) => FAMILY + u8::from(!refused),
+                (.., true) => EVERYTHING + u8::from(!refused),
+                _ => 0,
+            };
+            self.json = self.json.max(weigh(is("application/json"), is("application/*")));
+            self.events = self.events.max(weigh(is("text/event-stream"), is("text/*")));
         }
     }
 }
@@ -181,5 +204,34 @@ impl MirroredHeaders for Parameters<'_> {
             (Some(value), None) => Header::One(value.as_bytes()),
             (Some(_), Some(_)) => Header::Several,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_most_exact_range_decides_on_a_kind() {
+        for (values, json, events) in [
+            (&["application/json, text/event-stream"][..], true, true),
+            (&["*/*"], true, true),
+            (&["*/*, text/event-stream;q=0"], true, false),
+            (&["text/event-stream; q=0.0, */*;q=0.1"], true, false),
+            (&["*/*", "text/event-stream;q=0"], true, false),
+            (&["text/*;q=0, text/event-stream"], false, true),
+            (&["*/*;q=0, application/*"], true, false),
+            (&["application/*;q=0, application/json;q=0.001"], true, false),
+            (&["text/html"], false, false),
+            (&["text/html;q=0, */*;q=1"], true, true),
+            (&["*/*;q="], true, true),
+        ] {
+            let mut headers = HeaderMap::new();
+            for value in values {
+                headers.append("accept", HeaderValue::from_static(value));
+            }
+            assert_eq!(Front::of(&headers).accepts, Accepts { json, events }, "{values:?}");
+        }
+        assert_eq!(Front::of(&HeaderMap::new()).accepts, Accepts { json: true, events: true });
     }
 }

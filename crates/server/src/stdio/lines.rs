@@ -1,7 +1,7 @@
 //! Lines out of a stream of bytes: newline framing with a bound on the length of one line.
 //!
 //! It must never hold more than one line beyond the bound and never give out a part of a line. After a
-//! line that is too long it finds the next one by itself. Only the connection calls it.
+//! line that is too long it finds the next one by itself. The connection calls it, and a fuzz target.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -14,7 +14,7 @@ const PIECE_BYTES: usize = 64 << 10;
 
 /// One line, or the notice that there was one that is not kept.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Line<'b> {
+pub(crate) enum Line<'b> {
     /// A line without its newline and without a carriage return before it.
     Text(&'b [u8]),
     /// A line is longer than the bound; the rest of it is skipped.
@@ -23,7 +23,7 @@ pub(super) enum Line<'b> {
 
 /// A buffer that bytes are read into and lines are taken from.
 #[derive(Debug)]
-pub(super) struct Lines {
+pub(crate) struct Lines {
     /// Always initialized to its whole length, so that reading needs no clearing.
     buffer: Vec<u8>,
     /// Where the next line starts.
@@ -40,12 +40,12 @@ pub(super) struct Lines {
 
 impl Lines {
     /// A buffer for lines of at most `line_bytes`.
-    pub(super) fn new(line_bytes: usize) -> Self {
+    pub(crate) fn new(line_bytes: usize) -> Self {
         Self { buffer: vec![0; PIECE_BYTES], start: 0, scanned: 0, filled: 0, line_bytes, skipping: false }
     }
 
     /// Reads once. Zero bytes are the end of the stream.
-    pub(super) fn poll_read(
+    pub(crate) fn poll_read(
         &mut self,
         mut input: Pin<&mut impl AsyncRead>,
         context: &mut Context<'_>,
@@ -59,7 +59,7 @@ impl Lines {
     }
 
     /// The next whole line.
-    pub(super) fn next_line(&mut self) -> Option<Line<'_>> {
+    pub(crate) fn next_line(&mut self) -> Option<Line<'_>> {
         loop {
             let unseen = self.buffer.get(self.scanned..self.filled).unwrap_or_default();
             let Some(length) = memchr::memchr(b'\n', unseen) else {
@@ -81,12 +81,12 @@ impl Lines {
     }
 
     /// True when every whole line was taken.
-    pub(super) fn are_taken(&self) -> bool {
+    pub(crate) fn are_taken(&self) -> bool {
         self.scanned == self.filled
     }
 
     /// What stands behind the last newline, once the stream has ended.
-    pub(super) fn rest(&mut self) -> Option<Line<'_>> {
+    pub(crate) fn rest(&mut self) -> Option<Line<'_>> {
         let start = mem::replace(&mut self.start, self.filled);
         self.scanned = self.filled;
         if mem::take(&mut self.skipping) || start == self.filled {

@@ -57,3 +57,19 @@ fn all_faults_are_found_at_once() {
         assert!(members.contains(&member), "{member} not in {members:?}");
     }
 }
+
+#[test]
+fn a_key_of_the_metadata_that_the_protocol_does_not_allow_is_a_fault_at_its_place() {
+    let with = |meta: &str| {
+        let mut definition = definition();
+        definition.meta = Some(meta.into());
+        Contract::new(&definition, &Limits::default()).map(|_| ()).map_err(|faults| {
+            faults.iter().map(|fault| format!("{}{}", fault.member, fault.pointer)).collect::<Vec<_>>()
+        })
+    };
+    assert_eq!(with(r#"{"com.example/a_b":1,"plain":{"any key":2},"com.example/":3}"#), Ok(()));
+    assert_eq!(
+        with(r#"{"no spaces":1,"good":2,"1st.example/x":3,"_x":4}"#),
+        Err(vec!["_meta/no spaces".into(), "_meta/1st.example~1x".into(), "_meta/_x".into()])
+    );
+}

@@ -97,6 +97,11 @@ impl Client {
         self.subject == principal.subject && self.tenant == principal.tenant
     }
 
+    /// True for another session of the same principal.
+    pub(super) fn is_of_owner_of(&self, other: &Self) -> bool {
+        self.subject == other.subject && self.tenant == other.tenant
+    }
+
     /// Notes that the client is there.
     pub(super) fn touch(&self) {
         *lock(&self.last_used) = Instant::now();

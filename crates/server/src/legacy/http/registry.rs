@@ -26,7 +26,8 @@ pub(super) struct Registry {
     replayed: Arc<AtomicUsize>,
 }
 
-/// There are as many sessions as there may be, and their clients have used all of them.
+/// There are as many sessions as there may be, in all or of one principal, and their clients have used all of
+/// them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Full {
     /// When the first of them will have been idle for too long, if no client does anything until then.
@@ -43,35 +44,53 @@ impl Registry {
         Arc::clone(&self.replayed)
     }
 
-    /// Takes a client in. Where there is no room, the oldest session goes that was never used.
+    /// Takes a client in. Where there is no room, the oldest session goes that was never used: one of the same
+    /// principal, if that has as many as it may, otherwise one of anybody.
     pub(super) fn insert(&self, client: Client) -> Result<(), Full> {
         let mut clients = self.lock();
-        if clients.len() >= self.limits.sessions {
-            let now = Instant::now();
-            clients.retain(|_, client| {
-                let is_idle = client.is_idle(now);
-                if is_idle {
-                    client.close();
-                }
-                !is_idle
-            });
-            if clients.len() >= self.limits.sessions {
-                let oldest = clients
-                    .values()
-                    .filter(|client| !client.is_used())
-                    .min_by_key(|client| client.last_used())
-                    .map(Arc::clone);
-                let Some(oldest) = oldest else {
-                    let waits = clients.values().map(|client| client.remaining(now));
-                    // Somebody whose request runs may end right after it, but not be idle before.
-                    let waits = waits.map(|remaining| remaining.unwrap_or(self.limits.idle));
-                    return Err(Full { room_in: waits.min().unwrap_or(self.limits.idle) });
-                };
-                clients.remove(oldest.id());
-                oldest.close();
-            }
-        }
+        let of_owner = |other: &Client| other.is_of_owner_of(&client);
+        self.make_room(&mut clients, self.limits.sessions_per_principal, of_owner)?;
+        self.make_room(&mut clients, self.limits.sessions, |_| true)?;
         clients.insert(client.id().into(), Arc::new(client));
+        Ok(())
+    }
+
+    /// Makes room for one more among the clients that count towards a bound.
+    fn make_room(
+        &self,
+        clients: &mut BTreeMap<Box<str>, Arc<Client>>,
+        bound: usize,
+        counts: impl Fn(&Client) -> bool,
+    ) -> Result<(), Full> {
+        let is_full = |clients: &BTreeMap<Box<str>, Arc<Client>>| {
+            clients.len() >= bound && clients.values().filter(|client| counts(client)).count() >= bound
+        };
+        if !is_full(clients) {
+            return Ok(());
+        }
+        let now = Instant::now();
+        clients.retain(|_, client| {
+            let is_idle = client.is_idle(now);
+            if is_idle {
+                client.close();
+            }
+            !is_idle
+        });
+        if !is_full(clients) {
+            return Ok(());
+        }
+        let counted = || clients.values().filter(|client| counts(client));
+        let oldest = counted()
+            .filter(|client| !client.is_used())
+            .min_by_key(|client| client.last_used())
+            .map(Arc::clone);
+        let Some(oldest) = oldest else {
+            // Somebody whose request runs may end right after it, but not be idle before.
+            let waits = counted().map(|client| client.remaining(now).unwrap_or(self.limits.idle));
+            return Err(Full { room_in: waits.min().unwrap_or(self.limits.idle) });
+        };
+        clients.remove(oldest.id());
+        oldest.close();
         Ok(())
     }
 

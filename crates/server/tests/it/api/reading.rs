@@ -212,3 +212,28 @@ async fn a_completion_of_what_does_not_exist_is_refused() {
         assert_eq!(answer.error().get("code").unwrap().raw(), "-32602", "{members}");
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn prompts_resources_and_completions_count_towards_the_rate_of_their_caller() {
+    let number = |number| std::num::NonZeroU32::new(number).unwrap();
+    let mut limits = callgate_server::Limits::default();
+    let rate = callgate_server::Rate::per_minute(number(60), number(3));
+    limits.gate.principal = callgate_server::Allowance::unbounded().with_rate(rate);
+    let caller = Caller::new(server().limits(limits));
+    let complete = r#""ref":{"type":"ref/prompt","name":"review"},"argument":{"name":"language","value":"r"}"#;
+    let asked = [
+        ("resources/read", r#""uri":"invoice://7""#),
+        ("prompts/get", r#""name":"review","arguments":{"code":""}"#),
+        ("completion/complete", complete),
+    ];
+    for (method, members) in asked {
+        let answer = caller.send(method, members).await;
+        assert!(!answer.text().contains("rate_limited"), "{method}: {}", answer.text());
+    }
+    for (method, members) in asked {
+        let answer = caller.send(method, members).await;
+        assert_eq!(answer.error().path(["data", "retryAfterMs"]).unwrap().raw(), "1000", "{method}");
+    }
+    tokio::time::advance(Duration::from_secs(1)).await;
+    assert!(!caller.send("prompts/get", asked[1].1).await.text().contains("rate_limited"));
+}

@@ -78,6 +78,19 @@ fn each_error_takes_its_channel_over_stdio() {
     assert!(child.end().status.success());
 }
 
+/// Which failure it was is told by a stable code, for a model and for a program.
+#[test]
+fn a_call_out_of_time_and_a_failing_backend_have_their_own_codes() {
+    let server = fixture::http();
+    for (tool, code) in
+        [("sleeps_too_long", "timeout"), ("fails", "tool_failed"), ("panics", "tool_panicked")]
+    {
+        let answer = post(server.address, &call("1", tool, "{}")).response();
+        assert!(shown(&answer).starts_with(code), "{tool}: {answer}");
+        assert!(answer.contains(&format!(r#""dev.callgate/refusal":{{"code":"{code}""#)), "{tool}: {answer}");
+    }
+}
+
 /// A validation error says what to mend, so that a model can.
 #[test]
 fn the_text_of_a_validation_error_names_every_place() {

@@ -87,7 +87,7 @@ fn cases() -> Vec<Case> {
             Call::raw(r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#)
                 .header("MCP-Protocol-Version", "1999-01-01"),
             400,
-            -32602,
+            -32022,
         ),
         (
             "a revision that is not served",

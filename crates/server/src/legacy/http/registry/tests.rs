@@ -18,8 +18,12 @@ fn limits() -> LegacyLimits {
 }
 
 fn open(registry: &Registry, id: &str) -> Result<(), Full> {
+    open_as(registry, id, owner())
+}
+
+fn open_as(registry: &Registry, id: &str, principal: Principal) -> Result<(), Full> {
     let session = Session::new(Revision::V2025_11_25, "{}".to_owned(), None, limits());
-    registry.insert(Client::new(id.to_owned(), session, Arc::new(owner()), registry))
+    registry.insert(Client::new(id.to_owned(), session, Arc::new(principal), registry))
 }
 
 fn owner() -> Principal {
@@ -97,4 +101,23 @@ async fn a_session_is_used_by_its_owner_only() {
     assert!(registry.find("a", &Principal::new("somebody else")).is_none());
     advance(MINUTE).await;
     assert!(!is_there(&registry, "a"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_principal_with_as_many_sessions_as_it_may_have_keeps_nobody_else_out() {
+    let limits = LegacyLimits { sessions: 4, sessions_per_principal: 2, ..limits() };
+    let registry = Registry::new(limits);
+    let other = || Principal::new("owner").with_tenant("another");
+    open_as(&registry, "other", other()).unwrap();
+    for id in ["a", "b"] {
+        advance(Duration::from_secs(1)).await;
+        open(&registry, id).unwrap();
+    }
+    advance(Duration::from_secs(1)).await;
+    open(&registry, "c").unwrap();
+    assert!(!is_there(&registry, "a"), "its own oldest session makes room");
+    assert!(registry.find("other", &other()).is_some(), "and not that of somebody else");
+    assert!(is_there(&registry, "b") && is_there(&registry, "c"));
+    assert!(open(&registry, "d").is_err(), "a used one never does");
+    open_as(&registry, "other 2", other()).unwrap();
 }
