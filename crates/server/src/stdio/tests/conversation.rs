@@ -105,7 +105,11 @@ impl Conversation {
     /// Starts one.
     pub(super) fn start(limits: StdioLimits) -> Self {
         let seen = Arc::new(Seen::default());
+        let mut bounds = crate::Limits::default();
+        // A thousand calls of one caller race here; the bounds that matter are those of the transport.
+        bounds.gate.principal = crate::Allowance::unbounded();
         let server = Server::builder("test", "1.0.0")
+            .limits(bounds)
             .tool(Tool::new("echo", Effect::Read, echo).description("Gives its input back."))
             .tool(Tool::with_state("wait", Effect::Read, Arc::clone(&seen), wait).description("Waits."))
             .tool(Tool::new("ask", Effect::Read, ask).description("Asks who is there."))

@@ -220,7 +220,8 @@ async fn prompts_resources_and_completions_count_towards_the_rate_of_their_calle
     let rate = callgate_server::Rate::per_minute(number(60), number(3));
     limits.gate.principal = callgate_server::Allowance::unbounded().with_rate(rate);
     let caller = Caller::new(server().limits(limits));
-    let complete = r#""ref":{"type":"ref/prompt","name":"review"},"argument":{"name":"language","value":"r"}"#;
+    let complete =
+        r#""ref":{"type":"ref/prompt","name":"review"},"argument":{"name":"language","value":"r"}"#;
     let asked = [
         ("resources/read", r#""uri":"invoice://7""#),
         ("prompts/get", r#""name":"review","arguments":{"code":""}"#),
