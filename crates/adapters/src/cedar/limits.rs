@@ -9,6 +9,8 @@
 /// | bound | default | why |
 /// | --- | --- | --- |
 /// | `policies` | 1,000 | each is evaluated for each call that it may concern |
+/// | `policy_parts` | 500 | operators, brackets and attributes of one policy, which people must be able to read |
+/// | `policy_depth` | 32 | brackets within brackets: what reads policies goes down as deep |
 /// | `argument_values` | 1,000 | values of one call that policies see; a larger argument is not expressed |
 /// | `argument_bytes` | 64 KiB | text of one call that policies see; `like` is quadratic at worst |
 /// | `type_depth` | 8 | deeper arguments are not expressed |
@@ -19,6 +21,10 @@
 pub struct PolicyLimits {
     /// Policies in all files.
     pub policies: usize,
+    /// Operators, brackets and attributes of one policy.
+    pub policy_parts: usize,
+    /// Brackets within brackets of one policy.
+    pub policy_depth: usize,
     /// Values of one call's arguments, however nested.
     pub argument_values: usize,
     /// Bytes of texts in one call's arguments.
@@ -35,6 +41,8 @@ impl Default for PolicyLimits {
     fn default() -> Self {
         Self {
             policies: 1000,
+            policy_parts: 500,
+            policy_depth: 32,
             argument_values: 1000,
             argument_bytes: 64 << 10,
             type_depth: 8,

@@ -23,7 +23,7 @@ use super::entities::{Callers, of_tools, uid};
 use super::fault::{PolicyFault, PolicySeverity};
 use super::limits::PolicyLimits;
 use super::schema::{CALL, LIST, call_of, of_tools as schema_of};
-use super::texts::{PolicyText, Rule, rules, span};
+use super::texts::{PolicyText, Rule, deep, rules, span};
 use super::tools::{KnownTool, known};
 use super::types::quoted;
 
@@ -40,6 +40,17 @@ pub struct Loaded {
 /// Loads the policies of a server for its catalogue.
 #[must_use]
 pub fn load(
+    texts: &[PolicyText],
+    server: &str,
+    catalogue: &Catalogue,
+    clock: Arc<dyn Clock>,
+    limits: PolicyLimits,
+) -> Loaded {
+    deep(|| load_deep(texts, server, catalogue, clock, limits))
+        .unwrap_or_else(|fault| Loaded { policy: None, faults: vec![fault] })
+}
+
+fn load_deep(
     texts: &[PolicyText],
     server: &str,
     catalogue: &Catalogue,

@@ -44,9 +44,30 @@ pub(super) struct Rule {
 /// Everything that is wrong with the syntax of the texts, which is known before any catalogue is.
 #[must_use]
 pub fn check_syntax(texts: &[PolicyText], limits: &PolicyLimits) -> Vec<PolicyFault> {
-    let mut faults = Vec::new();
-    rules(texts, limits, &mut faults);
-    faults
+    let check = || {
+        let mut faults = Vec::new();
+        rules(texts, limits, &mut faults);
+        faults
+    };
+    deep(check).unwrap_or_else(|fault| vec![fault])
+}
+
+/// The stack on which policies are read: what reads them goes down as deep as they are, with frames of
+/// several KiB in builds that are not optimised. Only what is used of it takes memory.
+const STACK: usize = 64 << 20;
+
+/// Does something that goes down into policies on a thread with a stack that is large enough for it.
+pub(super) fn deep<T: Send>(work: impl FnOnce() -> T + Send) -> Result<T, PolicyFault> {
+    let fault = |message: &str| {
+        let remedy = "free memory or threads of this machine and load again";
+        PolicyFault { text: None, ..PolicyFault::error("not_loaded", message, remedy, 0, 0..0) }
+    };
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().name("callgate-policy".to_owned()).stack_size(STACK);
+        let thread = thread.spawn_scoped(scope, work);
+        let thread = thread.map_err(|_| fault("no thread could be made for reading policies"))?;
+        thread.join().map_err(|_| fault("reading the policies panicked"))
+    })
 }
 
 /// The policies of all texts, in their order.
@@ -54,6 +75,13 @@ pub(super) fn rules(texts: &[PolicyText], limits: &PolicyLimits, faults: &mut Ve
     let mut rules: Vec<Rule> = Vec::new();
     let mut names: BTreeMap<String, usize> = BTreeMap::new();
     for (index, text) in texts.iter().enumerate() {
+        let pieces = pieces(&text.text);
+        let before = faults.len();
+        faults.extend(pieces.iter().filter_map(|piece| piece.fault(index, limits)));
+        if faults.len() > before {
+            // Nothing that is too deep is ever parsed.
+            continue;
+        }
         let set = match PolicySet::from_str(&text.text) {
             Ok(set) => set,
             Err(errors) => {
@@ -61,7 +89,7 @@ pub(super) fn rules(texts: &[PolicyText], limits: &PolicyLimits, faults: &mut Ve
                 continue;
             }
         };
-        for (at, span) in spans(&text.text).into_iter().enumerate() {
+        for (at, Piece { span, .. }) in pieces.into_iter().enumerate() {
             // The parser names policies by their order in the text, which is the order of the spans.
             let parsed = PolicyId::new(format!("policy{at}"));
             let Some(policy) = set.policy(&parsed) else {
@@ -128,11 +156,44 @@ pub(super) fn span(error: &dyn Diagnostic, written: &str) -> Range<usize> {
     })
 }
 
-/// The places of the policies of a text that was parsed: each ends with a semicolon outside of strings and
-/// comments.
-fn spans(text: &str) -> Vec<Range<usize>> {
-    let (mut spans, mut start, mut in_string, mut escaped) = (Vec::new(), None, false, false);
+/// One policy of a text, by its place, and how large and deep it is.
+#[derive(Debug)]
+struct Piece {
+    span: Range<usize>,
+    /// Operators, brackets and attributes; an operator of two characters counts twice.
+    parts: usize,
+    /// Brackets within brackets.
+    depth: usize,
+}
+
+impl Piece {
+    fn fault(&self, text: usize, limits: &PolicyLimits) -> Option<PolicyFault> {
+        let (message, remedy) = if self.depth > limits.policy_depth {
+            (
+                format!("the brackets of this policy are more than {} deep", limits.policy_depth),
+                "write it flatter, for example as several policies",
+            )
+        } else if self.parts > limits.policy_parts {
+            (
+                format!(
+                    "this policy has more than {} operators, brackets and attributes",
+                    limits.policy_parts
+                ),
+                "split it into several policies, or use a set, a group or a label",
+            )
+        } else {
+            return None;
+        };
+        Some(PolicyFault::error("policy_too_large", message, remedy, text, self.span.clone()))
+    }
+}
+
+/// The policies of a text, parsed or not: each ends with a semicolon outside of strings and comments.
+fn pieces(text: &str) -> Vec<Piece> {
+    let (mut pieces, mut start, mut in_string, mut escaped) = (Vec::new(), None, false, false);
+    let (mut parts, mut open, mut depth) = (0, 0_usize, 0);
     let mut characters = text.char_indices().peekable();
+    let mut word = 0;
     while let Some((at, character)) = characters.next() {
         if in_string {
             in_string = escaped || character != '"';
@@ -145,27 +206,42 @@ fn spans(text: &str) -> Vec<Range<usize>> {
                 continue;
             }
             ';' => {
-                spans.push(start.take().unwrap_or(at)..at + 1);
+                let span = start.take().unwrap_or(at)..at + 1;
+                pieces.push(Piece { span, parts, depth });
+                (parts, open, depth, word) = (0, 0, 0, at + 1);
                 continue;
             }
             '"' => in_string = true,
+            '(' | '[' | '{' => {
+                open += 1;
+                parts += 1;
+                depth = depth.max(open);
+            }
+            ')' | ']' | '}' => open = open.saturating_sub(1),
+            '&' | '|' | '+' | '-' | '*' | '!' | '.' => parts += 1,
             _ => {}
+        }
+        if !character.is_alphanumeric() {
+            parts += usize::from(text.get(word..at).is_some_and(|word| word == "if"));
+            word = at + character.len_utf8();
         }
         if !character.is_whitespace() {
             start.get_or_insert(at);
         }
     }
-    spans
+    // What does not end is no policy, but it is parsed all the same.
+    pieces.extend(start.map(|start| Piece { span: start..text.len(), parts, depth }));
+    pieces
 }
 
 #[cfg(test)]
 mod tests {
-    use super::spans;
+    use super::pieces;
 
     #[test]
     fn a_policy_ends_at_a_semicolon_outside_of_strings_and_comments() {
         let text = "// a; b\n@id(\"x;\\\"y\")\npermit(principal, action, resource); // c;\n\nforbid(principal, action, resource);";
-        let found: Vec<_> = spans(text).into_iter().map(|span| &text[span]).collect();
+        let found: Vec<_> = pieces(text).into_iter().map(|piece| &text[piece.span]).collect();
         assert_eq!(
             found,
             [
@@ -173,5 +249,13 @@ mod tests {
                 "forbid(principal, action, resource);"
             ]
         );
+    }
+
+    #[test]
+    fn parts_and_depth_are_counted_outside_of_strings() {
+        let count = |text| pieces(text).iter().map(|piece| (piece.parts, piece.depth)).collect::<Vec<_>>();
+        assert_eq!(count("permit(a) when { !(b.c && [1]) };"), [(8, 3)]);
+        assert_eq!(count("permit(\"((&&\"); forbid() when { if a then b else iffy };"), [(1, 1), (3, 1)]);
+        assert_eq!(count("((("), [(3, 3)]);
     }
 }

@@ -262,6 +262,35 @@ fn a_call_is_decided_anew_wherever_arguments_or_the_time_matter() {
 }
 
 #[test]
+fn arguments_may_have_any_name() {
+    let names =
+        ["in", "has", "type", "__cedar", "", "a b", "a\"b\\\\", "日本", "\u{1}", "$ref", "principal", "Set"];
+    let properties: Vec<_> = names
+        .iter()
+        .map(|name| format!("{}:{{\"type\":\"integer\"}}", serde_json::to_string(name).unwrap()))
+        .collect();
+    let tool = super::tool("t", callgate_core::contract::Effect::Read, &properties.join(","), &[]);
+    let catalogue = callgate_core::snapshot::Catalogue::new([tool]).unwrap();
+    for name in names {
+        let literal = crate::cedar::types::quoted(name);
+        let text = format!(
+            "permit(principal, action, resource);
+             forbid(principal, action == Action::\"call:t\", resource)
+             when {{ context.arguments has {literal} && context.arguments[{literal}] > 5 }};"
+        );
+        let texts = [crate::cedar::PolicyText::new("a", text)];
+        let clock: Arc<SetClock> = Arc::default();
+        let loaded = super::load(&texts, "s", &catalogue, clock, Default::default());
+        let policy = loaded.policy.unwrap_or_else(|| panic!("{name:?}: {:?}", loaded.faults));
+        let of = |value: i64| {
+            let arguments = serde_json::json!({ name: value }).to_string();
+            decide(&policy, &catalogue, &dana(), "t", &arguments, false).as_str()
+        };
+        assert_eq!((of(5), of(6)), ("permit", "deny"), "{name:?}");
+    }
+}
+
+#[test]
 fn what_is_kept_of_callers_is_bounded() {
     let policy = policy("permit(principal, action, resource) when { principal.subject == \"dana\" };");
     for number in 0..5000 {

@@ -103,6 +103,36 @@ fn an_argument_can_be_asked_for_across_tools() {
     assert_eq!(faults(text), []);
 }
 
+/// However deep a policy is, it is loaded or refused at its bound, and nothing stops the process.
+#[test]
+fn a_deep_policy_is_refused_before_it_is_parsed() {
+    let deep = [
+        ("(", "true", ")"),
+        ("if true then ", "true", " else false"),
+        ("[", "true", "]"),
+        ("{a: ", "true", "}"),
+        ("true && ", "true", ""),
+        ("1 + ", "1 == 1", ""),
+        ("!", "true", ""),
+        ("context", ".x", ""),
+    ];
+    for (open, middle, close) in deep {
+        for times in [20, 100, 490, 3000, 30_000] {
+            let middle = if open == "context" { middle.repeat(times) } else { middle.to_owned() };
+            let opens = if open == "context" { open.to_owned() } else { open.repeat(times) };
+            let text = format!(
+                "permit(principal, action, resource) when {{ {opens}{middle}{} }};",
+                close.repeat(times)
+            );
+            let loaded = loaded(&[&text], Arc::default());
+            assert!(loaded.policy.is_some() || !loaded.faults.is_empty());
+            if times > 500 {
+                assert_eq!(loaded.faults[0].code, "policy_too_large", "{open} {times}");
+            }
+        }
+    }
+}
+
 #[test]
 fn names_that_stand_twice_and_syntax_are_found_before_any_catalogue_is_known() {
     let texts = [
