@@ -78,7 +78,7 @@ fn main() {
     };
     time("a permit without a look at arguments", |_| decide(&staff, "tool_3"));
     time("a permit with a look at an argument", |_| decide(&staff, "tool_7"));
-    time("an approval that is needed, which is asked twice", |_| decide(&approver, "tool_8"));
+    time("a call that needs an approval", |_| decide(&approver, "tool_8"));
     time("whether one tool is visible", |_| {
         black_box(policy.is_visible(&staff, contract("tool_3")));
     });
