@@ -2,7 +2,8 @@
 //! or lack one that a token names.
 //!
 //! It must never ask more often than its bounds allow, whatever tokens name; never wait longer than the
-//! bound; and never give up keys that worked because the issuer does not answer, until they are too old. A
+//! bound; never give up keys that worked because the issuer does not answer, until they are too old; and
+//! never take keys for good that nobody has looked at for a while, as long as the issuer can be asked. A
 //! fetch runs in a task of its own, so that a caller who leaves does not take the keys of the others along.
 //! The verifier calls it.
 
@@ -47,6 +48,13 @@ struct State {
     error: Option<FetchError>,
 }
 
+impl State {
+    /// Whether the issuer did not answer a short time ago.
+    fn is_down(&self, now: Instant, grace: Duration) -> bool {
+        self.failures > 0 && self.not_before.is_some_and(|not_before| now < not_before + grace)
+    }
+}
+
 struct Kept {
     set: Arc<KeySet>,
     fetched: Instant,
@@ -78,6 +86,7 @@ impl KeyStore {
         if matches!(options.keys, KeySource::File(_)) {
             limits.keys_fresh = FILE_FRESH;
             limits.keys_pause = FILE_FRESH;
+            limits.keys_grace = Duration::ZERO;
         }
         Self {
             issuer: options.issuer.clone(),
@@ -119,12 +128,19 @@ impl KeyStore {
         let now = Instant::now();
         let kept = state.kept.as_ref().filter(|kept| now < kept.fetched + self.limits.keys_kept);
         let keys = kept.map(|kept| kept.set.fitting(kid, algorithm, self.limits.keys_tried));
-        let is_old = kept.is_none_or(|kept| now >= kept.fetched + self.limits.keys_fresh);
+        let age = kept.map(|kept| now.saturating_duration_since(kept.fetched));
+        let is_old = age.is_none_or(|age| age >= self.limits.keys_fresh);
+        let is_stale = age.is_none_or(|age| age >= self.limits.keys_fresh + self.limits.keys_grace);
         let has_keys = keys.is_some();
         if let Some(keys) = keys.filter(|keys| !keys.is_empty()) {
             if is_old && attempt == Attempt::First {
-                // Nobody waits for it: the keys at hand are good.
-                let _ = self.fly(&mut state, now);
+                let is_down = state.is_down(now, self.limits.keys_grace);
+                let flight = self.fly(&mut state, now);
+                // After a silence nobody knows what was withdrawn meanwhile, so whoever comes first waits.
+                // In use, keys are fetched anew beside those who ask; an issuer that is down holds up nobody.
+                if let Some(flight) = flight.filter(|_| is_stale && !is_down) {
+                    return Step::Wait(flight);
+                }
             }
             return Step::Answer(Ok(Found { keys, revision: self.revision() }));
         }

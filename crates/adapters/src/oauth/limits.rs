@@ -29,6 +29,10 @@ pub struct Limits {
     pub keys_tried: usize,
     /// After how long keys are fetched anew. Default: 10 minutes; in use they stay meanwhile.
     pub keys_fresh: Duration,
+    /// How long beyond that keys are in use before a caller waits for the new ones, so that a withdrawn key
+    /// is not taken after a silence; also how long an issuer that failed counts as down. Default: 60 seconds;
+    /// zero for a file, which is read in no time.
+    pub keys_grace: Duration,
     /// How long keys stay in use while the authorization server does not answer. Default: 6 hours.
     pub keys_kept: Duration,
     /// How long no other fetch follows one that worked, however many unknown keys are named. Default: 10
@@ -60,3 +64,4 @@ impl Default for Limits {
         }
     }
 }
+            keys_grace: Duration::from_secs(60),

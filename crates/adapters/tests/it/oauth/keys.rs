@@ -187,3 +187,43 @@ async fn keys_in_a_file_are_read_again_when_it_changes() {
     assert!(setting.judge(&next.token(&setting.claims(&[]))).await.is_ok());
     assert_eq!(setting.refusal(&token).await.code(), Code::InvalidToken, "its key was taken out");
 }
+
+#[tokio::test]
+async fn a_key_that_was_withdrawn_in_a_silence_is_refused_to_the_first_who_comes() {
+    let setting = Setting::with(|options, _| {
+        options.limits.keys_fresh = Duration::from_millis(100);
+        options.limits.keys_grace = Duration::from_millis(100);
+        options.cache = Duration::ZERO;
+    })
+    .await;
+    let old = setting.token(&[]);
+    assert!(setting.judge(&old).await.is_ok());
+    setting.issuer.publish(&[&SigningKey::p256("key-2")]);
+    sleep(Duration::from_millis(250)).await;
+    assert_eq!(setting.refusal(&old).await.code(), Code::InvalidToken, "no other token came before");
+    setting.issuer.publish(&[&setting.key]);
+    sleep(Duration::from_millis(250)).await;
+    assert!(setting.judge(&old).await.is_ok(), "published again");
+    setting.issuer.behave("/jwks", Behaviour::Status(503));
+    sleep(Duration::from_millis(250)).await;
+    assert!(setting.judge(&old).await.is_ok(), "an issuer that is down withdraws nothing");
+}
+
+#[tokio::test]
+async fn a_key_that_was_taken_out_of_a_file_is_refused_to_the_first_who_comes() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("jwks.json");
+    let setting = Setting::with(|options, _| {
+        options.keys = KeySource::File(path.clone());
+        options.cache = Duration::ZERO;
+    })
+    .await;
+    std::fs::write(&path, format!("{{\"keys\":[{}]}}", setting.key.jwk())).unwrap();
+    let token = setting.token(&[]);
+    assert!(setting.judge(&token).await.is_ok());
+    let next = SigningKey::p256("key-2");
+    std::fs::write(&path, format!("{{\"keys\":[{}]}}", next.jwk())).unwrap();
+    sleep(Duration::from_millis(2100)).await;
+    assert_eq!(setting.refusal(&token).await.code(), Code::InvalidToken);
+    assert!(setting.judge(&next.token(&setting.claims(&[]))).await.is_ok());
+}
