@@ -105,7 +105,10 @@ impl Bearer {
         Answer::later(async move {
             let verified = oauth.verify(token, &*self.clock).await?;
             let principal = Arc::new(verified.principal);
-            oauth.cache.keep(digest, &principal, self.clock.now(), verified.revision);
+            // Where all are asked about, a revoked one is refused at once, so nothing is remembered.
+            if !oauth.introspector.as_ref().is_some_and(Introspector::asks_for_all) {
+                oauth.cache.keep(digest, &principal, self.clock.now(), verified.revision);
+            }
             Ok(principal)
         })
     }

@@ -19,7 +19,8 @@ use crate::secret::Secret;
 /// - `algorithms`: every asymmetric one. There are no others: a key that both sides know proves nothing.
 /// - `token_type`: [`TokenType::Any`], because many servers mark their access tokens as plain `JWT`.
 /// - `leeway`: 30 seconds, for clocks that differ.
-/// - `cache`: 60 seconds. A token that was revoked may work for that long.
+/// - `cache`: 60 seconds. A token that was revoked may work for that long, unless introspection is asked about
+///   all tokens: then none is remembered.
 /// - `tenancy`: [`Tenancy::Optional`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]

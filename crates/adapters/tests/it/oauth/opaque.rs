@@ -95,7 +95,6 @@ async fn an_endpoint_that_does_not_answer_refuses_for_now_and_tells_no_secret() 
 async fn signed_tokens_are_asked_about_where_revocation_must_hold_at_once() {
     let setting = Setting::with(|options, issuer| {
         asked(options, issuer);
-        options.cache = Duration::ZERO;
         let introspection = options.introspection.as_mut().unwrap();
         introspection.tokens = OpaqueTokens::All;
         introspection.authentication = ClientAuthentication::Post;

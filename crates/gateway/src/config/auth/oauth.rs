@@ -34,7 +34,7 @@ pub struct OAuthTable {
     #[schemars(range(min = 0, max = 300))]
     pub leeway_s: Option<Located<u64>>,
     /// For how many seconds a verified token is remembered, if it lives that long; as long may one that was
-    /// revoked still work. Default: 60.
+    /// revoked still work. Default: 60. Nothing is remembered with `all = true` under `introspection`.
     #[schemars(range(min = 0, max = 600))]
     pub cache_s: Option<Located<u64>>,
     /// Where in a token its parts are.
