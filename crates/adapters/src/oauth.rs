@@ -76,7 +76,7 @@ impl Bearer {
     /// authorization server before the first token comes.
     ///
     /// # Errors
-    /// The client for the authorization server cannot be made.
+    /// The client for the authorization server cannot be made, or a URL would be asked without protection.
     pub fn new(
         oauth: Option<Options>,
         tokens: Vec<StaticToken>,
@@ -117,6 +117,7 @@ impl Bearer {
 impl OAuth {
     fn new(options: Options) -> Result<Self, OptionsError> {
         let options = Arc::new(options);
+        options.check_urls()?;
         let fetch = Fetch::new(&options.limits)?;
         let verifier = Verifier::new(Arc::clone(&options), fetch.clone());
         let introspector = options

@@ -47,7 +47,9 @@ impl Fetch {
             .timeout(limits.fetch_timeout)
             .user_agent("callgate")
             .build()
-            .map_err(|error| OptionsError(error.to_string()))?;
+            .map_err(|error| {
+                OptionsError(format!("the client for the authorization server cannot be made: {error}"))
+            })?;
         Ok(Self { client, bytes: limits.response_bytes, timeout: limits.fetch_timeout })
     }
 

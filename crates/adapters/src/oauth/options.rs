@@ -292,8 +292,28 @@ pub enum OpaqueTokens {
 
 /// Why tokens cannot be judged as configured.
 #[derive(Debug, thiserror::Error)]
-#[error("the client for the authorization server cannot be made: {0}")]
+#[error("{0}")]
 pub struct OptionsError(pub(super) String);
+
+impl Options {
+    /// What is asked for keys and the state of tokens must be protected: who can change an answer on its way
+    /// decides who calls.
+    pub(super) fn check_urls(&self) -> Result<(), OptionsError> {
+        let keys = match &self.keys {
+            KeySource::Discovery => Some(("the issuer, whose metadata names the keys,", &self.issuer)),
+            KeySource::Url(url) => Some(("the URL of the keys", url)),
+            KeySource::File(_) => None,
+        };
+        let introspection = self
+            .introspection
+            .as_ref()
+            .map(|introspection| ("the introspection endpoint", &introspection.url));
+        for (what, url) in keys.into_iter().chain(introspection) {
+            check_url(url).map_err(|why| OptionsError(format!("{what} cannot be asked: {why}")))?;
+        }
+        Ok(())
+    }
+}
 
 /// Whether a URL may be asked for keys, metadata or the state of a token: `https`, or `http` to this machine.
 ///
@@ -325,7 +345,8 @@ pub(super) fn is_loopback(url: &reqwest::Url) -> bool {
 mod tests {
     use callgate_protocol::json::{Document, Limits};
 
-    use super::{Algorithm, ClaimPath, check_url};
+    use super::{Algorithm, ClaimPath, Introspection, KeySource, Options, check_url};
+    use crate::secret::Secret;
 
     #[test]
     fn paths_of_claims_are_names_dots_pointers_and_urls() {
@@ -374,6 +395,40 @@ mod tests {
             "",
         ] {
             assert!(check_url(url).is_err(), "{url}");
+        }
+    }
+
+    /// Requirements: AUTH-RS-03
+    #[test]
+    fn nobody_is_made_a_judge_of_tokens_who_would_ask_without_protection() {
+        let issued = |issuer: &str| Options::new(issuer, "https://mcp.example.com/mcp");
+        let keys = |keys| Options { keys, ..issued("https://id.example.com") };
+        let asking = |url: &str| {
+            let introspection = Introspection::new(url, "callgate", Secret::new("s".to_owned()));
+            Options { introspection: Some(introspection), ..keys(KeySource::File("jwks.json".into())) }
+        };
+        let made = |options| {
+            super::super::Bearer::new(
+                Some(options),
+                Vec::new(),
+                std::sync::Arc::new(callgate_core::port::SystemClock),
+            )
+        };
+        for options in [
+            issued("http://id.example.com"),
+            keys(KeySource::Url("http://id.example.com/jwks".into())),
+            asking("http://id.example.com/introspect"),
+        ] {
+            let error = made(options).unwrap_err().to_string();
+            assert!(error.contains("`http` is for addresses of this machine only"), "{error}");
+        }
+        for options in [
+            issued("https://id.example.com"),
+            Options { keys: KeySource::File("jwks.json".into()), ..issued("http://id.example.com") },
+            keys(KeySource::Url("http://127.0.0.1:1/jwks".into())),
+            asking("https://id.example.com/introspect"),
+        ] {
+            assert!(made(options).is_ok());
         }
     }
 }
