@@ -103,7 +103,7 @@ impl Bearer {
             return Answer::now(Ok(principal));
         }
         Answer::later(async move {
-            let verified = oauth.verify(token, &*self.clock).await?;
+            let verified = oauth.verify(token, digest, &*self.clock).await?;
             let principal = Arc::new(verified.principal);
             // Where all are asked about, a revoked one is refused at once, so nothing is remembered.
             if !oauth.introspector.as_ref().is_some_and(Introspector::asks_for_all) {
@@ -128,14 +128,14 @@ impl OAuth {
         Ok(Self { verifier, introspector, cache, options })
     }
 
-    async fn verify(&self, token: &str, clock: &dyn Clock) -> Result<Verified, Refusal> {
+    async fn verify(&self, token: &str, digest: TokenDigest, clock: &dyn Clock) -> Result<Verified, Refusal> {
         let signed = jwt::Signed::read(token, &self.options.limits);
         match (signed, &self.introspector) {
             (Some(_), Some(introspector)) if introspector.asks_for_all() => {
-                introspector.ask(token, clock).await
+                introspector.ask(token, digest, clock).await
             }
             (Some(signed), _) => self.verifier.verify(signed, clock).await,
-            (None, Some(introspector)) => introspector.ask(token, clock).await,
+            (None, Some(introspector)) => introspector.ask(token, digest, clock).await,
             (None, None) => Err(invalid("the token is no signed token")),
         }
     }

@@ -1,8 +1,13 @@
 //! Opaque tokens: the authorization server is asked what they are worth (RFC 7662).
 //!
 //! It must never take a token for active that the server does not call so, and never one for another
-//! audience; an answer passes the same checks as the claims of a signed token. How many questions are open at
-//! a time is bounded. [`Bearer`](super::Bearer) calls it.
+//! audience; an answer passes the same checks as the claims of a signed token. Strangers can make up tokens
+//! as fast as they like, so how many questions are open and how many wait is bounded, a refused token is not
+//! asked about again for a short time, and an endpoint that fails is left alone for a while.
+//! [`Bearer`](super::Bearer) calls it.
+
+mod pause;
+mod refused;
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -10,15 +15,17 @@ use std::sync::Arc;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use callgate_core::port::Clock;
-use callgate_core::refusal::Refusal;
+use callgate_core::refusal::{Code, Refusal};
 use callgate_protocol::json::{Document, Limits as JsonLimits};
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, SemaphorePermit};
 
 use super::claims::{self, Presence};
 use super::fetch::{Fetch, FetchError};
 use super::options::{ClientAuthentication, Introspection, OpaqueTokens, Options};
 use super::scope::Hierarchy;
-use super::{Verified, invalid, unavailable};
+use super::{TokenDigest, Verified, invalid, unavailable};
+use pause::{Pause, Trouble};
+use refused::Refused;
 
 /// Asks about tokens.
 pub(super) struct Introspector {
@@ -27,13 +34,21 @@ pub(super) struct Introspector {
     hierarchy: Hierarchy,
     fetch: Fetch,
     places: Semaphore,
+    /// Places in the queue for a place.
+    queue: Semaphore,
+    refused: Refused,
+    pause: Pause,
 }
 
 impl Introspector {
     pub(super) fn new(introspection: Introspection, options: Arc<Options>, fetch: Fetch) -> Self {
         let hierarchy = Hierarchy::new(&options.implies);
-        let places = Semaphore::new(options.limits.introspections.max(1));
-        Self { introspection, options, hierarchy, fetch, places }
+        let limits = &options.limits;
+        let places = Semaphore::new(limits.introspections.max(1));
+        let queue = Semaphore::new(limits.introspections_waiting);
+        let refused = Refused::new(limits.refused_tokens, limits.refused_for);
+        let pause = Pause::new(limits);
+        Self { introspection, options, hierarchy, fetch, places, queue, refused, pause }
     }
 
     /// Whether it is asked about signed tokens too.
@@ -42,18 +57,51 @@ impl Introspector {
     }
 
     /// Cancel safe: the question is given up.
-    pub(super) async fn ask(&self, token: &str, clock: &dyn Clock) -> Result<Verified, Refusal> {
-        let _place = self.places.acquire().await.map_err(unavailable)?;
+    pub(super) async fn ask(
+        &self,
+        token: &str,
+        digest: TokenDigest,
+        clock: &dyn Clock,
+    ) -> Result<Verified, Refusal> {
+        if let Some(reason) = self.refused.find(&digest) {
+            return Err(invalid(reason));
+        }
+        let _place = self.place().await?;
+        if !self.pause.may_ask() {
+            return Err(unavailable("introspection: the endpoint has failed and is left alone for a while"));
+        }
         let answer = self.question(token).await.map_err(|error| {
+            self.pause.failed(trouble(&error));
             tracing::warn!(%error, "the introspection endpoint did not say what a token is worth");
             unavailable(format_args!("introspection: {error}"))
         })?;
+        self.pause.worked();
+        let judged = self.judge(&answer, clock);
+        if let Err(refusal) = &judged
+            && refusal.code() == Code::InvalidToken
+        {
+            self.refused.keep(digest, refusal.public());
+        }
+        judged
+    }
+
+    /// A place to ask; nobody waits for one when too many do.
+    async fn place(&self) -> Result<SemaphorePermit<'_>, Refusal> {
+        if let Ok(place) = self.places.try_acquire() {
+            return Ok(place);
+        }
+        let too_many = |_| unavailable("introspection: too many tokens wait for the endpoint");
+        let _waiting = self.queue.try_acquire().map_err(too_many)?;
+        self.places.acquire().await.map_err(unavailable)
+    }
+
+    fn judge(&self, answer: &Document, clock: &dyn Clock) -> Result<Verified, Refusal> {
         // `active` is a boolean and nothing else: "true" in quotes is no yes.
         if answer.root().get("active").and_then(|active| active.as_bool()) != Some(true) {
             return Err(invalid("the token is not active"));
         }
         let principal =
-            claims::read(&answer, Presence::IfPresent, &self.options, &self.hierarchy, clock.now())?;
+            claims::read(answer, Presence::IfPresent, &self.options, &self.hierarchy, clock.now())?;
         Ok(Verified { principal, revision: None })
     }
 
@@ -79,6 +127,18 @@ impl Introspector {
         let body = self.fetch.post(url, form, authorization).await?;
         let limits = JsonLimits::DEFAULT.with_depth(32);
         Document::parse_bytes(body, &limits).map_err(|_| FetchError::Malformed("no JSON"))
+    }
+}
+
+/// Whose trouble a failed question is. What an endpoint says of one strange token must not keep it from being
+/// asked about others: whoever made that token up would lock everybody out.
+const fn trouble(error: &FetchError) -> Trouble {
+    match error {
+        FetchError::Status(401 | 403 | 429 | 500..) => Trouble::Endpoint,
+        FetchError::Timeout | FetchError::Unreachable | FetchError::Broken => Trouble::Endpoint,
+        FetchError::Status(_) | FetchError::TooLong | FetchError::Malformed(_) | FetchError::File => {
+            Trouble::Token
+        }
     }
 }
 

@@ -42,6 +42,17 @@ pub struct Limits {
     pub backoff_max: Duration,
     /// Introspections at one time. Default: 32; more wait for a place.
     pub introspections: usize,
+    /// Introspections that wait for a place. Default: 128; more are refused at once, because made-up tokens
+    /// must not hold up those who can be answered otherwise.
+    pub introspections_waiting: usize,
+    /// Failed introspections in a row after which no other follows for a while. Default: 3, so that one lost
+    /// answer refuses nobody else.
+    pub introspection_failures: u32,
+    /// Tokens that introspection refused and that are remembered, by their digests. Default: 4,096; the least
+    /// recent half goes first.
+    pub refused_tokens: usize,
+    /// How long a token that introspection refused is not asked about again. Default: 5 seconds.
+    pub refused_for: Duration,
 }
 
 impl Default for Limits {
@@ -57,11 +68,15 @@ impl Default for Limits {
             keys: 64,
             keys_tried: 4,
             keys_fresh: Duration::from_secs(600),
+            keys_grace: Duration::from_secs(60),
             keys_kept: Duration::from_secs(6 * 3600),
             keys_pause: Duration::from_secs(10),
             backoff_max: Duration::from_secs(60),
             introspections: 32,
+            introspections_waiting: 128,
+            introspection_failures: 3,
+            refused_tokens: 4096,
+            refused_for: Duration::from_secs(5),
         }
     }
 }
-            keys_grace: Duration::from_secs(60),

@@ -45,7 +45,11 @@ async fn an_active_token_for_this_server_is_good_and_is_asked_about_once() {
 /// Requirements: AUTH-RS-10, AUTH-RS-11
 #[tokio::test]
 async fn an_answer_that_does_not_speak_for_this_server_is_a_refusal() {
-    let setting = Setting::with(asked).await;
+    let setting = Setting::with(|options, issuer| {
+        asked(options, issuer);
+        options.limits.refused_for = Duration::ZERO;
+    })
+    .await;
     let aud = format!("\"{AUDIENCE}\"");
     for (what, members) in [
         ("inactive", vec![("active", "false")]),
@@ -116,4 +120,66 @@ async fn opaque_tokens_are_refused_where_nobody_can_be_asked() {
     let setting = Setting::new().await;
     assert_eq!(setting.refusal(TOKEN).await.code(), Code::InvalidToken);
     assert_eq!(setting.issuer.hits("/jwks"), 0);
+}
+
+#[tokio::test]
+async fn a_refused_token_is_asked_about_once_and_again_after_a_short_time() {
+    let setting = Setting::with(|options, issuer| {
+        asked(options, issuer);
+        options.limits.refused_for = Duration::from_millis(200);
+    })
+    .await;
+    says(&setting, r#"{"active":false}"#);
+    for _ in 0..20 {
+        assert_eq!(setting.refusal(TOKEN).await.code(), Code::InvalidToken);
+    }
+    assert_eq!(setting.issuer.hits("/introspect"), 1);
+    says(&setting, &setting.claims(&[("active", "true")]));
+    assert!(setting.judge("another-opaque-token").await.is_ok(), "another token is another matter");
+    tokio::time::sleep(Duration::from_millis(250)).await;
+    assert!(setting.judge(TOKEN).await.is_ok());
+}
+
+#[tokio::test]
+async fn an_endpoint_that_keeps_failing_is_left_alone_for_a_while() {
+    let setting = Setting::with(asked).await;
+    setting.issuer.behave("/introspect", Behaviour::Status(503));
+    for number in 0..20 {
+        let refusal = setting.refusal(&format!("made-up-token-{number}")).await;
+        assert_eq!(refusal.code(), Code::IdentityUnavailable);
+    }
+    assert_eq!(setting.issuer.hits("/introspect"), 3);
+    says(&setting, &setting.claims(&[("active", "true")]));
+    tokio::time::sleep(Duration::from_millis(1100)).await;
+    assert!(setting.judge(TOKEN).await.is_ok(), "it is asked again");
+    // What it says of strange tokens is no failure of its own.
+    setting.issuer.behave("/introspect", Behaviour::Status(400));
+    for number in 0..20 {
+        let refusal = setting.refusal(&format!("strange-token-{number}")).await;
+        assert_eq!(refusal.code(), Code::IdentityUnavailable);
+    }
+    says(&setting, &setting.claims(&[("active", "true")]));
+    assert!(setting.judge("a-good-token-0123456789").await.is_ok());
+}
+
+#[tokio::test]
+async fn made_up_tokens_do_not_wait_in_a_queue_without_end() {
+    let setting = Setting::with(|options, issuer| {
+        asked(options, issuer);
+        options.limits.introspections = 2;
+        options.limits.introspections_waiting = 3;
+    })
+    .await;
+    setting.issuer.behave("/introspect", Behaviour::Hang);
+    let tokens: Vec<_> = (0..50).map(|number| format!("made-up-token-{number}")).collect();
+    let asking = futures_util::future::join_all(tokens.iter().take(5).map(|token| setting.judge(token)));
+    let others = async {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        let began = std::time::Instant::now();
+        for token in tokens.iter().skip(5) {
+            assert_eq!(setting.refusal(token).await.code(), Code::IdentityUnavailable);
+        }
+        assert!(began.elapsed() < Duration::from_millis(200), "they are refused at once");
+    };
+    tokio::join!(asking, others);
 }
