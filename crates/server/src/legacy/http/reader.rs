@@ -111,7 +111,12 @@ impl Stream for Standalone {
         {
             self.notices = None;
         }
-        Pin::new(&mut self.reader).poll_next(context)
+        match Pin::new(&mut self.reader).poll_next(context) {
+            // Nothing will come any more: the credential has ended, or there was no room for a listener. An
+            // open stream would hide that and keep the session in use.
+            Poll::Pending if self.notices.is_none() => Poll::Ready(None),
+            polled => polled,
+        }
     }
 }
 
