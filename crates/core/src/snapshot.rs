@@ -10,6 +10,8 @@ use crate::contract::Contract;
 use crate::contract::digest::Digest;
 use crate::limits::Limits;
 use crate::port::{Approvals, Authenticate, Execute, Policy};
+use crate::principal::Principal;
+use crate::refusal::{Code, Refusal};
 use crate::seal::KeyRing;
 
 /// A contract and what carries it out.
@@ -101,6 +103,8 @@ pub struct Snapshot {
     pub keys: Arc<KeyRing>,
     /// The bounds.
     pub limits: Arc<Limits>,
+    /// Scopes that every caller must have, whatever is asked for.
+    pub required_scopes: Vec<String>,
 }
 
 impl Snapshot {
@@ -115,7 +119,30 @@ impl Snapshot {
         keys: Arc<KeyRing>,
         limits: Arc<Limits>,
     ) -> Self {
-        Self { catalogue, authenticate, policy, policy_revision, approvals, keys, limits }
+        let required_scopes = Vec::new();
+        Self { catalogue, authenticate, policy, policy_revision, approvals, keys, limits, required_scopes }
+    }
+
+    /// Asks scopes of every caller.
+    #[must_use]
+    pub fn with_required_scopes(mut self, scopes: Vec<String>) -> Self {
+        self.required_scopes = scopes;
+        self
+    }
+
+    /// Holds a caller to the scopes that all must have. `more` are those that the operation needs besides: a
+    /// caller who lacks a required one is told both at once, so that one better credential is enough.
+    ///
+    /// # Errors
+    /// The refusal of a caller who lacks a required one.
+    pub fn check_required_scopes(&self, principal: &Principal, more: &[String]) -> Result<(), Refusal> {
+        if self.required_scopes.iter().all(|scope| principal.has_scope(scope)) {
+            return Ok(());
+        }
+        let mut scopes = self.required_scopes.clone();
+        scopes.extend(more.iter().filter(|scope| !self.required_scopes.contains(scope)).cloned());
+        let message = "the credential lacks a scope that this server needs";
+        Err(Refusal::new(Code::InsufficientScope, message).with_scopes(scopes))
     }
 }
 

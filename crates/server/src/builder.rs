@@ -214,8 +214,9 @@ impl ServerBuilder {
         self
     }
 
-    /// Publishes which authorization server gives out tokens for this server, and points refused callers to
-    /// it. Checking tokens is the part of [`ServerBuilder::authenticate`].
+    /// Publishes which authorization server gives out tokens for this server, points refused callers to it,
+    /// and holds every caller to its required scopes. Checking tokens is the part of
+    /// [`ServerBuilder::authenticate`].
     pub fn protected_resource(mut self, resource: ProtectedResource) -> Self {
         self.protection = Some(resource);
         self
@@ -357,6 +358,9 @@ impl ServerBuilder {
             protection: self.protection,
             list_ttl: self.list_ttl,
             limits,
+        )
+        .with_required_scopes(
+            self.protection.as_ref().map_or_else(Vec::new, |it| it.required_scopes.clone()),
         })
     }
 }

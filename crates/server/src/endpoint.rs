@@ -198,8 +198,19 @@ impl Endpoint {
         Answered::error(Some(id), error.code(), &error.to_string(), data.as_deref(), 400)
     }
 
-    /// Who sent a request.
+    /// Who sent a request that is no call of a tool, and has the scopes that all must have. The gate itself
+    /// finds out who calls a tool.
     pub(crate) async fn authenticate(
+        published: &Published,
+        credentials: Credentials<'_>,
+    ) -> Result<Arc<Principal>, Refusal> {
+        let principal = Self::identify(published, credentials).await?;
+        published.gate.check_required_scopes(&principal, &[])?;
+        Ok(principal)
+    }
+
+    /// Who sent a request, whatever scopes that gives: for what decides about scopes afterwards.
+    pub(crate) async fn identify(
         published: &Published,
         credentials: Credentials<'_>,
     ) -> Result<Arc<Principal>, Refusal> {

@@ -30,7 +30,7 @@ pub struct ProtectedResource {
     pub authorization_servers: Vec<String>,
     /// The scopes that are published. Nothing means those of the tools.
     pub scopes_supported: Option<Vec<String>>,
-    /// Scopes that each operation needs; the authenticator holds callers to them.
+    /// Scopes that each operation needs; every caller is held to them.
     pub required_scopes: Vec<String>,
     /// What a client that has no token is told to ask for, so that it need not come back for more at once.
     pub initial_scopes: Vec<String>,

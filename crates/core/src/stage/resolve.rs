@@ -1,6 +1,8 @@
 //! Step 3: which contract is meant.
 //!
-//! A tool that the principal may not see and a tool that does not exist give the same answer.
+//! A tool that the principal may not see and a tool that does not exist give the same answer. Here, and not
+//! where the caller becomes known, the scopes that all must have are asked for: only now can a caller who
+//! lacks one be told those of the tool as well.
 
 use std::sync::Arc;
 
@@ -38,11 +40,14 @@ pub fn resolve(snapshot: &Snapshot, admitted: Admitted, call: &Call<'_>) -> Resu
     let Some(tool) = snapshot.catalogue.find(call.name) else {
         // What is hidden and what is absent must not differ in time either.
         snapshot.policy.look_for_nothing(admitted.principal());
+        snapshot.check_required_scopes(admitted.principal(), &[])?;
         return Err(unknown("no tool has this name"));
     };
     if !snapshot.policy.is_visible(admitted.principal(), &tool.contract) {
+        snapshot.check_required_scopes(admitted.principal(), &[])?;
         return Err(unknown("the policy hides this tool from the principal"));
     }
+    snapshot.check_required_scopes(admitted.principal(), tool.contract.scopes())?;
     Ok(Resolved { admitted, tool: Arc::clone(tool) })
 }
 
