@@ -101,7 +101,13 @@ impl Sessions {
         }
         let client = match self.find(&headers, &caller, id).await {
             Ok(client) => client,
-            Err(Missing::Header) => return refuse_missing(&posted),
+            Err(Missing::Header) => {
+                // Whoever may not call here hears that first, whatever is missing besides.
+                return match caller.principal(&self.endpoint, id).await {
+                    Ok(_) => refuse_missing(&posted),
+                    Err(refused) => refused,
+                };
+            }
             Err(Missing::Other(refused)) => return refused,
         };
         match posted {
@@ -128,9 +134,12 @@ impl Sessions {
         let caller = Caller::of(&headers, transport);
         let client = match self.find(&headers, &caller, None).await {
             Ok(client) => client,
-            Err(Missing::Header) => return missing_session(None),
+            Err(Missing::Header) => return self.missing_session(&caller).await,
             Err(Missing::Other(refused)) => return refused,
         };
+        if let Err(refused) = caller.principal(&self.endpoint, None).await {
+            return refused;
+        }
         if !accepts(&headers, &["text/event-stream"]) {
             let message = "Invalid request: a stream needs `Accept: text/event-stream`";
             return invalid(StatusCode::NOT_ACCEPTABLE, message, None);
@@ -164,7 +173,7 @@ impl Sessions {
                 client.close();
                 with_status(StatusCode::NO_CONTENT)
             }
-            Err(Missing::Header) => missing_session(None),
+            Err(Missing::Header) => self.missing_session(&caller).await,
             Err(Missing::Other(refused)) => refused,
         }
     }
@@ -213,6 +222,10 @@ impl Sessions {
         id: Option<&Id>,
     ) -> Result<Arc<Client>, Missing> {
         let refuse = |status, message| Missing::Other(invalid(status, message, id));
+        if !headers.contains_key(SESSION) {
+            return Err(Missing::Header);
+        }
+        let principal = caller.identity(&self.endpoint, id).await.map_err(Missing::Other)?;
         let mut named = headers.get_all(SESSION).iter();
         let session = match (named.next(), named.next()) {
             (None, _) => return Err(Missing::Header),
@@ -225,7 +238,6 @@ impl Sessions {
         let Ok(version) = named_version(headers) else {
             return Err(refuse(StatusCode::BAD_REQUEST, WRONG_VERSION));
         };
-        let principal = caller.principal(&self.endpoint, id).await.map_err(Missing::Other)?;
         // Somebody else's session looks like none, so that ids cannot be tried.
         let Some(client) = self.registry.find(session, &principal) else {
             let message = "Invalid request: this session has ended; send `initialize` again";
@@ -235,6 +247,14 @@ impl Sessions {
             return Err(refuse(StatusCode::BAD_REQUEST, WRONG_VERSION));
         }
         Ok(client)
+    }
+
+    /// The refusal of something that is no message and names no session.
+    async fn missing_session(&self, caller: &Caller) -> Response<Body> {
+        match caller.principal(&self.endpoint, None).await {
+            Ok(_) => missing_session(None),
+            Err(refused) => refused,
+        }
     }
 
     async fn take_batch(&self, client: Arc<Client>, caller: Caller, text: Vec<u8>) -> Response<Body> {

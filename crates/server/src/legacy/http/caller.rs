@@ -49,6 +49,19 @@ impl Caller {
         From { credentials, headers: None }
     }
 
+    /// Whose session it may use, or the response that refuses the caller's request. The request itself is held
+    /// to the scopes that it needs when it is answered, so that all of them are told at once.
+    pub(super) async fn identity(
+        &self,
+        endpoint: &Endpoint,
+        id: Option<&Id>,
+    ) -> Result<Arc<Principal>, Response<Body>> {
+        let published = endpoint.published();
+        Endpoint::identify(&published, self.from().credentials)
+            .await
+            .map_err(|refusal| refuse(endpoint, respond::to_error(id, &refusal)))
+    }
+
     /// The principal, or the response that refuses the caller's request.
     pub(super) async fn principal(
         &self,

@@ -238,3 +238,27 @@ async fn prompts_resources_and_completions_count_towards_the_rate_of_their_calle
     tokio::time::advance(Duration::from_secs(1)).await;
     assert!(!caller.send("prompts/get", asked[1].1).await.text().contains("rate_limited"));
 }
+
+/// Whoever may not call here hears that, and nothing of what is offered or of what the parameters lack.
+///
+/// Requirements: AUTH-RS-13
+#[tokio::test]
+async fn strangers_are_refused_before_their_parameters_are_judged() {
+    let caller = Caller::new(super::lists::guarded(server()));
+    for (method, members) in [
+        ("prompts/get", r#""name":"review","arguments":5"#),
+        ("prompts/get", ""),
+        ("prompts/get", r#""name":"absent""#),
+        ("resources/read", ""),
+        ("resources/read", r#""uri":7"#),
+        ("resources/read", r#""uri":"a:b","inputResponses":7"#),
+        ("completion/complete", ""),
+        ("completion/complete", r#""argument":{"name":"x"}"#),
+        ("completion/complete", r#""argument":{"name":"x","value":"y"},"context":{"arguments":7}"#),
+    ] {
+        let (status, _) = caller.open(method, members, &[]).await;
+        assert_eq!(status, 401, "{method} {members}");
+        let (status, _) = caller.open(method, members, &[("authorization", "Bearer reader")]).await;
+        assert_eq!(status, 400, "{method} {members}");
+    }
+}
