@@ -1,7 +1,8 @@
 //! The default policy, in force when the operator configured none.
 //!
-//! It permits reads to whoever was authenticated locally and lets everything else wait for an
-//! approval. It must never permit an effect.
+//! It permits reads to whoever calls and lets everything else wait for an approval. It must never permit an
+//! effect, and never be in force where others than local callers are let in: it does not tell callers apart.
+//! Whoever builds a server sees to that.
 
 use crate::contract::Contract;
 use crate::port::{Answer, Decision, Policy, Question};

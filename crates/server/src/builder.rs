@@ -79,7 +79,8 @@ impl std::error::Error for BuildError {}
 /// # Defaults
 /// Callers are local only and are called `local`; reads are permitted and everything else needs an
 /// approval, which nobody can give; there is no ledger, so tools that change something are refused; calls
-/// are recorded in the log. Each of these is replaced by its method.
+/// are recorded in the log. Each of these is replaced by its method. Who replaces the callers must replace
+/// the policy, too.
 #[must_use]
 pub struct ServerBuilder {
     identity: (String, String, Option<String>),
@@ -91,7 +92,8 @@ pub struct ServerBuilder {
     authenticate: Arc<dyn Authenticate>,
     remote: RemoteCallers,
     protection: Option<ProtectedResource>,
-    policy: PolicySource,
+    /// Nothing stands for the default policy, which is for local callers.
+    policy: Option<PolicySource>,
     approvals: Arc<dyn Approvals>,
     ledger: Arc<dyn Ledger>,
     audit: Arc<dyn Audit>,
@@ -115,6 +117,11 @@ pub(crate) enum PolicySource {
 type MakePolicy = dyn Fn(&Catalogue) -> Result<(Arc<dyn Policy>, Digest), Vec<BuildFault>> + Send + Sync;
 
 impl PolicySource {
+    /// The default policy.
+    fn local() -> Self {
+        Self::Given(Arc::new(LocalPolicy::new()), Digest::of_bytes(b"callgate/policy/local/1"))
+    }
+
     /// The policy for a catalogue and the digest of its rules.
     pub(crate) fn policy(&self, catalogue: &Catalogue) -> Result<(Arc<dyn Policy>, Digest), Vec<BuildFault>> {
         match self {
@@ -142,10 +149,7 @@ impl ServerBuilder {
             authenticate: Arc::new(LocalIdentity::new(Principal::new("local"))),
             remote: RemoteCallers::Refused,
             protection: None,
-            policy: PolicySource::Given(
-                Arc::new(LocalPolicy::new()),
-                Digest::of_bytes(b"callgate/policy/local/1"),
-            ),
+            policy: None,
             approvals: Arc::new(NoApprovals),
             ledger: Arc::new(NoLedger),
             audit: Arc::new(LogAudit),
@@ -207,7 +211,8 @@ impl ServerBuilder {
         self
     }
 
-    /// Finds out who calls. With it the server may be reached from other machines.
+    /// Finds out who calls. With it the server may be reached from other machines, so it needs a policy:
+    /// the default one is for local callers, and a server that has both is not built.
     pub fn authenticate(mut self, port: impl Authenticate + 'static) -> Self {
         self.authenticate = Arc::new(port);
         self.remote = RemoteCallers::Authenticated;
@@ -224,7 +229,7 @@ impl ServerBuilder {
 
     /// Decides what is visible and what may be called. `revision` is the digest of its rules.
     pub fn policy(mut self, policy: impl Policy + 'static, revision: Digest) -> Self {
-        self.policy = PolicySource::Given(Arc::new(policy), revision);
+        self.policy = Some(PolicySource::Given(Arc::new(policy), revision));
         self
     }
 
@@ -234,7 +239,7 @@ impl ServerBuilder {
         mut self,
         make: impl Fn(&Catalogue) -> Result<(Arc<dyn Policy>, Digest), Vec<BuildFault>> + Send + Sync + 'static,
     ) -> Self {
-        self.policy = PolicySource::Made(Arc::new(make));
+        self.policy = Some(PolicySource::Made(Arc::new(make)));
         self
     }
 
@@ -314,6 +319,17 @@ impl ServerBuilder {
         if let Some(fault) = self.protection.as_ref().and_then(ProtectedResource::fault) {
             faults.push(BuildFault::new("protected resource", fault));
         }
+        let source = match (self.policy, self.remote) {
+            (Some(policy), _) => policy,
+            (None, RemoteCallers::Refused) => PolicySource::local(),
+            (None, RemoteCallers::Authenticated) => {
+                let message = "callers are authenticated, and nothing says what each of them may do: give \
+                               `.policy(..)` or `.policy_for_catalogue(..)`; the default policy is for local \
+                               callers, whom it lets read everything";
+                faults.push(BuildFault::new("policy", message));
+                PolicySource::local()
+            }
+        };
         let resources = resources(self.resources, self.templates, &mut faults);
         let keys = match (self.keys, running) {
             (Some(keys), _) => Some(keys),
@@ -325,9 +341,7 @@ impl ServerBuilder {
         };
         // A policy is judged only with tools that have no fault, so that it is not blamed for theirs.
         let policy = match (&catalogue, faults.is_empty()) {
-            (Some(catalogue), true) => {
-                self.policy.policy(catalogue).map_err(|found| faults.extend(found)).ok()
-            }
+            (Some(catalogue), true) => source.policy(catalogue).map_err(|found| faults.extend(found)).ok(),
             _ => None,
         };
         let (Some(catalogue), Some(keys), Some((policy, revision)), true) =
@@ -344,11 +358,14 @@ impl ServerBuilder {
             self.approvals,
             keys,
             Arc::new(limits.gate.clone()),
+        )
+        .with_required_scopes(
+            self.protection.as_ref().map_or_else(Vec::new, |it| it.required_scopes.clone()),
         );
         let (name, version, title) = self.identity;
         Ok(Parts {
             gate,
-            policy: self.policy,
+            policy: source,
             prompts: self.prompts.into_iter().map(Arc::new).collect(),
             resources: Arc::new(resources),
             identity: Arc::new(Identity::new(name, &version, title.as_deref())),
@@ -358,9 +375,6 @@ impl ServerBuilder {
             protection: self.protection,
             list_ttl: self.list_ttl,
             limits,
-        )
-        .with_required_scopes(
-            self.protection.as_ref().map_or_else(Vec::new, |it| it.required_scopes.clone()),
         })
     }
 }

@@ -71,3 +71,22 @@ async fn an_address_of_the_network_needs_an_authenticator() {
         assert!(!matches!(bound, Err(ServeError::Unauthenticated(_))), "{address}");
     }
 }
+
+/// The default policy does not tell callers apart, and would let each of them read everything.
+#[test]
+fn callers_who_are_told_apart_need_a_policy() {
+    use std::sync::Arc;
+
+    use callgate_core::contract::digest::Digest;
+    use callgate_core::policy::LocalPolicy;
+    use callgate_core::port::LocalIdentity;
+    use callgate_core::principal::Principal;
+
+    let server = || Server::builder("s", "1").tool(Tool::new("t", Effect::Read, nothing));
+    let known = || Arc::new(LocalIdentity::new(Principal::new("dana")));
+    let fault = server().authenticate(known()).build().unwrap_err().to_string();
+    assert!(fault.contains("policy: ") && fault.contains(".policy(..)"), "{fault}");
+    let judged = server().authenticate(known()).policy(LocalPolicy::new(), Digest::of_bytes(b"local"));
+    assert!(judged.build().is_ok(), "whoever wants it says so");
+    assert!(server().local_principal(Principal::new("dana")).build().is_ok());
+}

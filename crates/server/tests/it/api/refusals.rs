@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use callgate_core::contract::digest::Digest;
 use callgate_core::contract::{Contract, Effect};
+use callgate_core::policy::LocalPolicy;
 use callgate_core::port::{
     Answer as PortAnswer, Authenticate, Clock, Credentials, Decision, Entropy, EntropyError, Policy,
     Question, Timestamp,
@@ -145,10 +146,24 @@ async fn provoke(code: Code) -> Answer {
             caller.tool("t", "{}").await
         }
         Code::InvalidToken | Code::MalformedCredential => {
-            Caller::new(server().authenticate(Refuses(code)).tool(tool("t"))).tool("t", "{}").await
+            Caller::new(
+                server()
+                    .authenticate(Refuses(code))
+                    .policy(LocalPolicy::new(), Digest::of_bytes(b"local"))
+                    .tool(tool("t")),
+            )
+            .tool("t", "{}")
+            .await
         }
         Code::IdentityUnavailable => {
-            Caller::new(server().authenticate(Hangs).tool(tool("t"))).tool("t", "{}").await
+            Caller::new(
+                server()
+                    .authenticate(Hangs)
+                    .policy(LocalPolicy::new(), Digest::of_bytes(b"local"))
+                    .tool(tool("t")),
+            )
+            .tool("t", "{}")
+            .await
         }
         Code::InsufficientScope => {
             Caller::new(server().tool(tool("t").scope("read").scope("write"))).tool("t", "{}").await
