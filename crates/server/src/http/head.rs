@@ -62,7 +62,8 @@ impl<'h> Front<'h> {
                     weighed.add(value.as_bytes());
                 }
                 "mcp-session-id" => front.session.add(value),
-                "forwarded" | "x-forwarded-for" => front.is_forwarded = true,
+                "forwarded" | "via" | "x-forwarded-for" | "x-forwarded-host" | "x-forwarded-proto"
+                | "x-real-ip" => front.is_forwarded = true,
                 _ => {}
             }
         }
