@@ -59,9 +59,16 @@ impl Kept {
         Ok(Some(bearer))
     }
 
-    /// Puts a certificate in force, also for a server that runs.
-    pub(crate) fn install(&self, tls: Option<Tls>) {
-        let mut kept = self.tls.lock().unwrap_or_else(PoisonError::into_inner);
+    /// Keeps the certificate of a server that starts.
+    pub(crate) fn begin(&self, tls: Option<Tls>) {
+        *self.tls.lock().unwrap_or_else(PoisonError::into_inner) = tls;
+    }
+
+    /// Puts another certificate in force in a server that runs. False when there is nothing to put it into: a
+    /// server begins or ceases to end TLS only when it starts.
+    #[must_use]
+    pub(crate) fn replace(&self, tls: Option<&Tls>) -> bool {
+        let kept = self.tls.lock().unwrap_or_else(PoisonError::into_inner);
         match (&*kept, tls) {
             (Some(running), Some(new)) => running.replace(&new),
             (None, Some(new)) => *kept = Some(new),

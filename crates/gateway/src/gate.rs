@@ -13,7 +13,7 @@ use callgate_adapters::audit::Trail;
 use callgate_core::port::{EntropyError, SystemClock, SystemEntropy};
 use callgate_core::seal::KeyRing;
 use callgate_server::{
-    BuildError, HttpOptions, Server, ServerBuilder, Shutdown, StdioLimits, Tool, TransportSecurity,
+    BuildError, HttpOptions, Server, ServerBuilder, Shutdown, StdioLimits, Tls, Tool, TransportSecurity,
 };
 
 use crate::build::into_server;
@@ -107,7 +107,7 @@ impl Gate {
         let (name, version) = identity(&loaded.config);
         let trail = crate::trail::open(&loaded.config, directory, (&name, &version))
             .map_err(|finding| Report::new(vec![finding]))?;
-        recipe.kept.install(loaded.tls.clone());
+        recipe.kept.begin(loaded.tls.clone());
         Ok(Self { loaded, recipe, trail })
     }
 
@@ -253,6 +253,12 @@ impl Recipe {
         &self.path
     }
 
+    /// Puts the certificate of a snapshot in force, once the snapshot is.
+    #[must_use]
+    pub(crate) fn replace_certificate(&self, tls: Option<&Tls>) -> bool {
+        self.kept.replace(tls)
+    }
+
     pub(crate) fn load(&self) -> Loaded {
         let mut loaded = load(&self.path, &Limits::default(), &self.seals);
         match self.kept.bearer(&loaded.settings, &self.seals.clock) {
@@ -269,8 +275,7 @@ impl Recipe {
 
     /// The builder of a snapshot; the trail belongs to the first one.
     pub(crate) fn builder(&self, loaded: Loaded, trail: Option<Trail>) -> ServerBuilder {
-        let Loaded { config, tools, policies, gate_limits, settings, tls, bearer, .. } = loaded;
-        self.kept.install(tls);
+        let Loaded { config, tools, policies, gate_limits, settings, bearer, .. } = loaded;
         let text = |value: Option<&Located<String>>| value.map(|text| text.trim().to_owned());
         let server = config.server.as_ref();
         let (name, version) = identity(&config);

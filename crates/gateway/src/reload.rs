@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use callgate_server::{BuildError, Handle};
 
-use crate::config::{AuditTable, Finding, Report};
+use crate::config::{AuditTable, Finding, Report, TlsTable};
 use crate::files::FileState;
 use crate::gate::Recipe;
 
@@ -139,7 +139,12 @@ impl Shared {
         }
         let mut findings = loaded.report.findings().to_vec();
         findings.extend(self.stale_audit(loaded.config.audit.as_ref()));
+        let (tls, table) = (loaded.tls.clone(), loaded.config.tls.clone());
         self.handle.reload(self.recipe.builder(loaded, None))?;
+        // Only now: a certificate belongs to the file that is in force, and not to one that was refused.
+        if !self.recipe.replace_certificate(tls.as_ref()) {
+            findings.push(stale_tls(table.as_ref()));
+        }
         Ok(Report::new(findings))
     }
 
@@ -164,6 +169,15 @@ impl Shared {
     fn has_changed(&self) -> bool {
         self.files().iter().any(FileState::has_changed)
     }
+}
+
+/// Whether a server ends TLS is said when it starts.
+fn stale_tls(table: Option<&TlsTable>) -> Finding {
+    let change = if table.is_some() { "added" } else { "removed" };
+    let message = format!("[tls] was {change} and takes effect when the server is started again");
+    let finding = Finding::warning("tls_unchanged", message, "restart the server");
+    let place = table.and_then(|table| table.certificate.as_ref()).map(|path| path.place().clone());
+    place.map_or(finding.clone(), |place| finding.at(place))
 }
 
 struct Watch {

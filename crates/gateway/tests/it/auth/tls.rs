@@ -6,8 +6,7 @@ use callgate_testkit::issuer::{Issuer, SigningKey};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
-use super::{Setting, file, until};
-use crate::served::Files;
+use super::{Setting, file, files, until};
 
 /// A certificate for this machine, and its key.
 fn certificate() -> (String, String, reqwest::Certificate) {
@@ -21,7 +20,7 @@ async fn serve() -> (Setting, reqwest::Certificate) {
     let issuer = Issuer::start().await;
     let key = SigningKey::p256("key-1");
     issuer.publish(&[&key]);
-    let files = Files::new(&file(&issuer, "\n[tls]\ncertificate = \"server.pem\"\nkey = \"server.key\"\n"));
+    let files = files(&file(&issuer, "\n[tls]\ncertificate = \"server.pem\"\nkey = \"server.key\"\n"));
     let (pem, private, trusted) = certificate();
     files.write("server.pem", &pem);
     files.write("server.key", &private);
@@ -66,6 +65,44 @@ async fn changed_certificates_are_taken_up_and_broken_ones_are_not() {
     setting.files.write("server.pem", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n");
     tokio::time::sleep(Duration::from_millis(500)).await;
     assert!(health(&setting, &client(&second)).await.is_ok(), "a broken file changes nothing");
+}
+
+#[tokio::test]
+async fn a_refused_file_does_not_bring_its_certificate_into_force() {
+    let (setting, first) = serve().await;
+    let reloader = setting.reloader.as_ref().unwrap();
+    let (pem, private, second) = certificate();
+    setting.files.write("server.pem", &pem);
+    setting.files.write("server.key", &private);
+    let good = std::fs::read_to_string(setting.files.at("callers.cedar")).unwrap();
+    setting.files.write("callers.cedar", "permit(principal, action, resource) when { resource.no_such };");
+    assert!(reloader.reload().is_err());
+    assert!(health(&setting, &client(&first)).await.is_ok(), "the certificate of the file in force");
+    setting.files.write("callers.cedar", &good);
+    reloader.reload().unwrap();
+    assert!(health(&setting, &client(&second)).await.is_ok());
+    assert!(health(&setting, &client(&first)).await.is_err());
+}
+
+#[tokio::test]
+async fn tls_that_is_added_or_removed_while_the_server_runs_is_said_to_need_a_restart() {
+    let (pem, private, _) = certificate();
+    let plain = Setting::new("").await;
+    let reload = |setting: &Setting| setting.reloader.as_ref().unwrap().reload().unwrap().to_string();
+    let text = std::fs::read_to_string(plain.files.at("callgate.toml")).unwrap();
+    plain.files.write("server.pem", &pem);
+    plain.files.write("server.key", &private);
+    let tls = "\n[tls]\ncertificate = \"server.pem\"\nkey = \"server.key\"\n";
+    assert!(!reload(&plain).contains("tls_unchanged"));
+    plain.files.write("callgate.toml", &format!("{text}{tls}"));
+    let report = reload(&plain);
+    assert!(report.contains("[tls] was added and takes effect when the server is started again"), "{report}");
+    let (ending, trusted) = serve().await;
+    let text = std::fs::read_to_string(ending.files.at("callgate.toml")).unwrap();
+    ending.files.write("callgate.toml", &text.replace(tls, ""));
+    let report = reload(&ending);
+    assert!(report.contains("[tls] was removed"), "{report}");
+    assert!(health(&ending, &client(&trusted)).await.is_ok(), "it goes on as it began");
 }
 
 #[tokio::test]
