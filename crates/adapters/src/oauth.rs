@@ -38,6 +38,7 @@ pub use options::{
     Algorithm, ClaimPath, Claims, ClientAuthentication, Introspection, KeySource, OpaqueTokens, Options,
     OptionsError, Tenancy, TokenType, check_url,
 };
+pub use scope::Hierarchy;
 pub use tokens::StaticToken;
 
 use cache::Cache;
@@ -116,8 +117,8 @@ impl Bearer {
 
 impl OAuth {
     fn new(options: Options) -> Result<Self, OptionsError> {
-        let options = Arc::new(options);
         options.check_urls()?;
+        let options = Arc::new(options);
         let fetch = Fetch::new(&options.limits)?;
         let verifier = Verifier::new(Arc::clone(&options), fetch.clone());
         let introspector = options

@@ -1,8 +1,8 @@
 //! Who calls, as the file says it: the authenticator of a gate.
 //!
 //! There is one rule for several ways to prove it: **a request that carries an `Authorization` header is
-//! judged by that header alone.** Only one without it may be local, on stdio or a loopback address; it must
-//! never become local because its credential was refused. The gate makes the authenticator of each snapshot
+//! judged by that header alone.** Only one without it may be local, on stdio, or on a loopback address if the
+//! file says so; it must never become local because its credential was refused. The gate makes the authenticator of each snapshot
 //! here; one whose settings did not change is kept, with the keys and tokens that it knows.
 
 use std::fmt;
@@ -18,6 +18,8 @@ use callgate_server::{ProtectedResource, ServerBuilder, Tls};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Settings {
     pub(crate) local: Option<Principal>,
+    /// Whether callers from this machine are the local one although others have credentials.
+    pub(crate) loopback: bool,
     pub(crate) oauth: Option<Options>,
     pub(crate) resource: Option<ProtectedResource>,
     pub(crate) tokens: Vec<StaticToken>,
@@ -70,10 +72,12 @@ impl Kept {
     pub(crate) fn replace(&self, tls: Option<&Tls>) -> bool {
         let kept = self.tls.lock().unwrap_or_else(PoisonError::into_inner);
         match (&*kept, tls) {
-            (Some(running), Some(new)) => running.replace(&new),
-            (None, Some(new)) => *kept = Some(new),
-            // A server that ends TLS goes on with what it has.
-            (_, None) => {}
+            (Some(running), Some(new)) => {
+                running.replace(new);
+                true
+            }
+            (None, None) => true,
+            (Some(_), None) | (None, Some(_)) => false,
         }
     }
 
@@ -89,11 +93,13 @@ pub(crate) fn install(
     settings: Settings,
     bearer: Option<Arc<Bearer>>,
 ) -> ServerBuilder {
-    let Settings { local, resource, .. } = settings;
+    let Settings { local, loopback, resource, .. } = settings;
     let builder = match (local, bearer) {
         (None, None) => builder,
         (Some(local), None) => builder.local_principal(local),
-        (local, Some(bearer)) => builder.authenticate(Callers { local: local.map(Arc::new), bearer }),
+        (local, Some(bearer)) => {
+            builder.authenticate(Callers { local: local.map(Arc::new), loopback, bearer })
+        }
     };
     match resource {
         Some(resource) => builder.protected_resource(resource),
@@ -104,6 +110,7 @@ pub(crate) fn install(
 /// Local callers and those with credentials.
 struct Callers {
     local: Option<Arc<Principal>>,
+    loopback: bool,
     bearer: Arc<Bearer>,
 }
 
@@ -112,7 +119,11 @@ impl Authenticate for Callers {
         &'a self,
         credentials: Credentials<'a>,
     ) -> Answer<'a, Result<Arc<Principal>, Refusal>> {
-        let is_here = matches!(credentials.transport, Transport::Stdio | Transport::Loopback);
+        let is_here = match credentials.transport {
+            Transport::Stdio => true,
+            Transport::Loopback => self.loopback,
+            _ => false,
+        };
         match (credentials.authorization, &self.local) {
             (Authorization::Absent, Some(local)) if is_here => Answer::now(Ok(Arc::clone(local))),
             _ => self.bearer.authenticate(credentials),

@@ -8,11 +8,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// What each scope gives besides itself.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Hierarchy(BTreeMap<Box<str>, Vec<Box<str>>>);
+pub struct Hierarchy(BTreeMap<Box<str>, Vec<Box<str>>>);
 
 impl Hierarchy {
     /// Follows the implications to their end.
-    pub(super) fn new(implies: &BTreeMap<String, Vec<String>>) -> Self {
+    #[must_use]
+    pub fn new(implies: &BTreeMap<String, Vec<String>>) -> Self {
         let closed = implies.keys().map(|scope| {
             let mut reached = BTreeSet::new();
             let mut open = vec![scope.as_str()];
@@ -29,7 +30,8 @@ impl Hierarchy {
     }
 
     /// The granted scopes with all that they imply, each once.
-    pub(super) fn expand(&self, granted: Vec<Box<str>>) -> Vec<Box<str>> {
+    #[must_use]
+    pub fn expand(&self, granted: Vec<Box<str>>) -> Vec<Box<str>> {
         if self.0.is_empty() {
             return granted;
         }

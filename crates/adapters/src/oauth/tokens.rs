@@ -27,6 +27,12 @@ impl StaticToken {
         Self { digest, principal: Arc::new(principal) }
     }
 
+    /// Whether both stand for the same token.
+    #[must_use]
+    pub fn is_same_token(&self, other: &Self) -> bool {
+        bool::from(self.digest.ct_eq(&other.digest))
+    }
+
     /// Reads a point in time as RFC 3339 has it.
     #[must_use]
     pub fn parse_time(text: &str) -> Option<Timestamp> {

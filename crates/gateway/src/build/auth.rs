@@ -3,7 +3,8 @@
 //! Secrets are read here and nowhere else, and never shown. Nothing is asked of an authorization server: it
 //! need not be there when the file is loaded. The build step calls it.
 
-use std::collections::BTreeSet;
+mod scopes;
+
 use std::path::Path;
 use std::time::Duration;
 
@@ -20,6 +21,7 @@ use crate::config::{
     read_text,
 };
 use crate::files::FileState;
+use scopes::Scopes;
 
 /// Bytes of a file with certificates or a key.
 const PEM_BYTES: usize = 256 << 10;
@@ -41,13 +43,54 @@ pub(super) fn build(config: &Config, directory: &Path, built: &mut Built) {
     } else {
         Tenancy::Optional
     };
-    check_scopes(config, auth, built);
+    let scopes = Scopes::of(auth);
+    scopes::check_reachable(config, auth, &scopes, built);
+    check_policy(config, auth, built);
+    let loopback = auth.local.as_ref().and_then(|local| local.loopback.as_ref());
+    if let Some(loopback) = loopback.filter(|loopback| !***loopback && !auth.has_credentials()) {
+        let finding = Finding::error(
+            "conflict",
+            "nobody could call over HTTP: the local caller may not, and the file knows no credentials",
+            "remove `loopback`, or add `[auth.oauth]` or `[auth.token]`",
+        );
+        built.findings.push(finding.at(loopback.place().clone()));
+    }
+    let mut tokens: Vec<StaticToken> = Vec::new();
+    for table in &auth.token {
+        let Some(token) = token(table, tenancy, &scopes, built) else { continue };
+        if tokens.iter().any(|known| known.is_same_token(&token)) {
+            let finding = Finding::error(
+                "duplicate_digest",
+                format!("the token `{}` has the digest of another one", table.name.as_str()),
+                "give each caller a token of its own, or remove one of the tables",
+            );
+            built.findings.push(finding.at(table.name.place().clone()));
+        }
+        tokens.push(token);
+    }
     built.settings = Settings {
-        local: auth.local.as_ref().and_then(local),
+        local: auth.local.as_ref().and_then(|table| local(table, &scopes, built)),
+        loopback: loopback.is_some_and(|loopback| **loopback),
         oauth: auth.oauth.as_ref().and_then(|table| oauth(table, tenancy, directory, built)),
         resource: auth.oauth.as_ref().and_then(resource),
-        tokens: auth.token.iter().filter_map(|table| token(table, tenancy, built)).collect(),
+        tokens,
     };
+}
+
+/// The default policy does not tell callers apart, so it is for local ones only.
+fn check_policy(config: &Config, auth: &AuthTable, built: &mut Built) {
+    if config.policy.is_some() || !auth.has_credentials() {
+        return;
+    }
+    let finding = Finding::error(
+        "missing_policy",
+        "callers have credentials, and nothing says what each of them may do",
+        "add `[policy]` with `files = [\"policies/*.cedar\"]`, and such a file with what they may see and call, \
+         for example `permit(principal in Group::\"staff\", action, resource) unless { resource.changes };`",
+    );
+    let oauth = auth.oauth.as_ref().and_then(|table| table.issuer.as_ref()).map(Located::place);
+    let place = oauth.or_else(|| auth.token.first().map(|token| token.name.place()));
+    built.findings.push(place.map_or(finding.clone(), |place| finding.at(place.clone())));
 }
 
 fn texts(list: &Option<Located<Vec<Located<String>>>>) -> Vec<String> {
@@ -55,10 +98,12 @@ fn texts(list: &Option<Located<Vec<Located<String>>>>) -> Vec<String> {
 }
 
 /// Whose calls those of this machine are.
-fn local(table: &crate::config::LocalPrincipal) -> Option<Principal> {
-    let mut principal = Principal::new(table.principal.as_ref()?.as_str())
+fn local(table: &crate::config::LocalPrincipal, scopes: &Scopes, built: &mut Built) -> Option<Principal> {
+    let subject = table.principal.as_ref()?;
+    let mut principal = Principal::new(subject.as_str())
         .with_groups(texts(&table.groups))
-        .with_scopes(texts(&table.scopes));
+        .with_scopes(scopes.granted(&table.scopes));
+    scopes.check_required("`[auth.local]`", subject.place(), &principal, built);
     if let Some(tenant) = &table.tenant {
         principal = principal.with_tenant(tenant.as_str());
     }
@@ -68,11 +113,14 @@ fn local(table: &crate::config::LocalPrincipal) -> Option<Principal> {
     Some(principal)
 }
 
-fn token(table: &TokenTable, tenancy: Tenancy, built: &mut Built) -> Option<StaticToken> {
+fn token(table: &TokenTable, tenancy: Tenancy, scopes: &Scopes, built: &mut Built) -> Option<StaticToken> {
     let digest = StaticToken::parse_digest(table.digest.as_ref()?)?;
     let subject = table.principal.as_ref().unwrap_or(&table.name);
-    let mut principal =
-        Principal::new(subject.as_str()).with_groups(texts(&table.groups)).with_scopes(texts(&table.scopes));
+    let mut principal = Principal::new(subject.as_str())
+        .with_groups(texts(&table.groups))
+        .with_scopes(scopes.granted(&table.scopes));
+    let name = format!("the token `{}`", table.name.as_str());
+    scopes.check_required(&name, table.name.place(), &principal, built);
     match &table.tenant {
         Some(tenant) => principal = principal.with_tenant(tenant.as_str()),
         None if tenancy == Tenancy::Required => {
@@ -132,10 +180,8 @@ fn oauth(table: &OAuthTable, tenancy: Tenancy, directory: &Path, built: &mut Bui
     if let Some(claims) = &table.claims {
         set_claims(claims, &mut options);
     }
-    options.required_scopes = texts(&table.required_scopes);
-    let implied = |scopes: &[Located<String>]| scopes.iter().map(ToString::to_string).collect();
-    options.implies =
-        table.implies.iter().map(|(scope, scopes)| (scope.to_string(), implied(scopes))).collect();
+    // The server asks for the required scopes: it knows which others an operation needs, and names all at once.
+    options.implies = scopes::implies(table);
     options.tenancy = tenancy;
     if let Some(table) = &table.introspection {
         options.introspection = Some(introspection(table, directory, built)?);
@@ -211,37 +257,6 @@ fn tls(table: &TlsTable, directory: &Path, built: &mut Built) -> Option<Tls> {
             );
             built.findings.push(finding.at(certificate.place().clone()));
             None
-        }
-    }
-}
-
-/// A tool whose scopes no caller can have is never called; most often one of the two is misspelled.
-fn check_scopes(config: &Config, auth: &AuthTable, built: &mut Built) {
-    let mut granted: BTreeSet<String> = BTreeSet::new();
-    let own =
-        auth.local.iter().map(|local| &local.scopes).chain(auth.token.iter().map(|token| &token.scopes));
-    own.for_each(|scopes| granted.extend(texts(scopes)));
-    if let Some(oauth) = &auth.oauth {
-        // An issuer may grant anything, unless the file says what it grants.
-        if oauth.scopes_supported.is_none() {
-            return;
-        }
-        granted.extend(texts(&oauth.scopes_supported));
-        for (scope, narrower) in &oauth.implies {
-            if granted.contains(scope.as_str()) {
-                granted.extend(narrower.iter().map(ToString::to_string));
-            }
-        }
-    }
-    for scope in config.tool.iter().flat_map(|tool| &tool.scopes).flat_map(|scopes| scopes.iter()) {
-        if !granted.contains(scope.as_str()) {
-            let finding = Finding::warning(
-                "unreachable_scope",
-                format!("no caller can have the scope `{}`", scope.as_str()),
-                "grant it under `[auth.local]` or `[auth.token]`, list it in `scopes_supported` of `[auth.oauth]`, \
-                 or correct its name",
-            );
-            built.findings.push(finding.at(scope.place().clone()));
         }
     }
 }

@@ -19,7 +19,7 @@ pub use token::TokenTable;
 #[derive(Clone, Debug, Default, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub struct AuthTable {
-    /// The caller on stdio and on loopback addresses who sends no credential.
+    /// The caller who sends no credential: on stdio, and on loopback addresses where nobody else is let in.
     pub local: Option<LocalPrincipal>,
     /// Callers with access tokens of an authorization server.
     pub oauth: Option<OAuthTable>,
@@ -28,7 +28,7 @@ pub struct AuthTable {
     pub token: Vec<TokenTable>,
 }
 
-/// The caller on stdio and on loopback addresses, who needs no credential.
+/// The caller who needs no credential.
 #[derive(Clone, Debug, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub struct LocalPrincipal {
@@ -44,6 +44,10 @@ pub struct LocalPrincipal {
     pub scopes: Option<Located<Vec<Located<String>>>>,
     /// What the calls are for, as policies can ask.
     pub purpose: Option<Located<String>>,
+    /// Whether whoever connects from this machine over HTTP and sends no credential is this caller. Default:
+    /// true where the file knows no credentials, else false: behind a proxy on this machine that does not say
+    /// for whom it speaks, everybody seems to connect from here.
+    pub loopback: Option<Located<bool>>,
 }
 
 impl AuthTable {
@@ -74,6 +78,7 @@ impl LocalPrincipal {
             groups: table.strings("groups"),
             scopes: scopes(&mut table, "scopes"),
             purpose: table.string("purpose"),
+            loopback: table.boolean("loopback"),
         };
         table.finish();
         local

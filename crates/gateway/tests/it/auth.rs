@@ -21,6 +21,9 @@ const RESOURCE: &str = "https://mcp.example.com/mcp";
 
 /// One tool for everybody, one that needs two scopes.
 const TOOLS: &str = r#"
+[policy]
+files = ["callers.cedar"]
+
 [tool.count]
 description = "Counts the invoices of the caller's company. Use it for totals; it shows no invoice."
 effect = "read"
@@ -36,6 +39,18 @@ scopes = ["invoices:read", "reports:read"]
 sql = "select sum(amount_minor) as n from invoices where tenant_id = :tenant"
 output = { n = { type = "integer" } }
 "#;
+
+/// A directory with a file, and a policy that leaves it to the scopes who may call.
+fn files(toml: &str) -> Files {
+    let files = Files::new(toml);
+    files.write("callers.cedar", "permit(principal, action, resource);\n");
+    files
+}
+
+/// The head, with a local caller who needs no credential from this machine, and has the scope `mcp`.
+fn head() -> String {
+    HEAD.replace("tenant = \"tenant-a\"\n", "tenant = \"tenant-a\"\nscopes = [\"mcp\"]\nloopback = true\n")
+}
 
 /// A server with an authorization server.
 struct Setting {
@@ -57,13 +72,14 @@ impl Drop for Setting {
 /// The file of a server that trusts an issuer.
 fn file(issuer: &Issuer, more: &str) -> String {
     format!(
-        r#"{HEAD}
+        r#"{}
 [auth.oauth]
 issuer = "{}"
 resource = "{RESOURCE}"
 cache_s = 1
 {more}
 {TOOLS}"#,
+        head(),
         issuer.url()
     )
 }
@@ -73,7 +89,7 @@ impl Setting {
         let issuer = Issuer::start().await;
         let key = SigningKey::p256("key-1");
         issuer.publish(&[&key]);
-        let files = Files::new(&file(&issuer, more));
+        let files = files(&file(&issuer, more));
         Self::serve(files, issuer, key).await
     }
 

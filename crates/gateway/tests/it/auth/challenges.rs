@@ -3,7 +3,7 @@
 use callgate_testkit::issuer::Behaviour;
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
 
-use super::{RESOURCE, Setting, challenge, json, rows};
+use super::{RESOURCE, Setting, challenge, file, files, json, rows};
 
 /// Requirements: AUTH-RS-01, AUTH-RS-09, AUTH-RS-12
 #[tokio::test]
@@ -21,6 +21,28 @@ async fn a_request_with_a_credential_is_judged_by_it_alone() {
     }
     let forwarded = setting.call("count").header("x-forwarded-for", "203.0.113.7").send().await.unwrap();
     assert_eq!(forwarded.status(), 401, "whoever comes through a proxy is not local");
+}
+
+/// A proxy on this machine that says nothing of those it speaks for makes everybody look local.
+#[tokio::test]
+async fn whoever_connects_from_this_machine_needs_a_credential_unless_the_file_says_otherwise() {
+    let issuer = callgate_testkit::issuer::Issuer::start().await;
+    let key = callgate_testkit::issuer::SigningKey::p256("key-1");
+    issuer.publish(&[&key]);
+    let text = file(&issuer, "").replace("loopback = true\n", "");
+    let setting = Setting::serve(files(&text), issuer, key).await;
+    let stranger = setting.call("count").send().await.unwrap();
+    assert_eq!(stranger.status(), 401);
+    assert!(challenge(&stranger).starts_with("Bearer "));
+    let known = setting.call_with("count", &setting.token("")).await;
+    assert_eq!(rows(known).await[0]["n"], 1);
+    let said = Setting::new("").await;
+    for header in
+        ["forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip"]
+    {
+        let response = said.call("count").header(header, "203.0.113.7").send().await.unwrap();
+        assert_eq!(response.status(), 401, "{header}");
+    }
 }
 
 /// Requirements: AUTH-RS-04, AUTH-RS-05, AUTH-RS-06, AUTH-RS-18
@@ -137,6 +159,21 @@ async fn a_call_that_needs_scopes_is_answered_with_all_of_them_at_once() {
     let response = setting.call_with("count", &setting.token("all")).await;
     assert_eq!(response.status(), 403);
     assert!(challenge(&response).contains("scope=\"mcp\""), "{response:?}");
+    // Without any scope, those of the server and of the tool are told together, whatever the arguments are.
+    let bare = setting.token("");
+    let response = setting.call_with("sums", &bare).await;
+    assert_eq!(response.status(), 403);
+    assert!(challenge(&response).contains("scope=\"mcp invoices:read reports:read\""), "{response:?}");
+    let wrong =
+        setting.request("tools/call", r#""name":"sums","arguments":{"no":1},"#).header("mcp-name", "sums");
+    let response = wrong.header(AUTHORIZATION, format!("Bearer {bare}")).send().await.unwrap();
+    assert_eq!(response.status(), 403);
+    for (method, params) in [("tools/list", ""), ("server/discover", ""), ("no/such", "")] {
+        let request = setting.request(method, params).header(AUTHORIZATION, format!("Bearer {bare}"));
+        let response = request.send().await.unwrap();
+        assert_eq!(response.status(), 403, "{method}");
+        assert!(challenge(&response).contains("scope=\"mcp\""), "{method}: {response:?}");
+    }
     for scope in ["mcp invoices:read reports:read", "mcp all"] {
         let response = setting.call_with("sums", &setting.token(scope)).await;
         assert_eq!(rows(response).await[0]["n"], 100, "{scope}");
@@ -191,6 +228,103 @@ async fn clients_of_earlier_revisions_are_challenged_in_the_same_way() {
     let response = stream.header("x-forwarded-for", "203.0.113.7").send().await.unwrap();
     assert_eq!(response.status(), 401, "also for the stream");
     assert!(challenge(&response).starts_with("Bearer "));
+}
+
+/// Requirements: AUTH-RS-13
+#[tokio::test]
+async fn a_message_without_revision_and_session_is_refused_to_strangers_first() {
+    let setting = Setting::new("").await;
+    let send = |method: reqwest::Method, body: &'static str, session: bool, token: Option<String>| {
+        let mut request = setting
+            .client
+            .request(method, setting.url("/mcp"))
+            .header(CONTENT_TYPE, "application/json")
+            .header(ACCEPT, "application/json, text/event-stream")
+            .header("x-forwarded-for", "203.0.113.7")
+            .body(body);
+        if session {
+            // Sent twice, which is wrong in itself.
+            request = request.header("mcp-session-id", "0").header("mcp-session-id", "1");
+        }
+        if let Some(token) = token {
+            request = request.header(AUTHORIZATION, format!("Bearer {token}"));
+        }
+        request.send()
+    };
+    let ping = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+    for (body, session) in [
+        (ping, false),
+        (ping, true),
+        (r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#, false),
+        (r#"{"jsonrpc":"2.0","id":1,"method":"initialize"}"#, false),
+        (r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#, false),
+    ] {
+        let stranger = send(reqwest::Method::POST, body, session, None).await.unwrap();
+        assert_eq!(stranger.status(), 401, "{body}");
+        assert!(challenge(&stranger).starts_with("Bearer "), "{body}");
+        let text = stranger.text().await.unwrap();
+        assert!(!text.contains("\"result\""), "{text}");
+        let known = send(reqwest::Method::POST, body, session, Some(setting.token(""))).await.unwrap();
+        assert_eq!(known.status(), 400, "{body}");
+    }
+    for method in [reqwest::Method::GET, reqwest::Method::DELETE] {
+        let stranger = send(method.clone(), "", true, None).await.unwrap();
+        assert_eq!(stranger.status(), 401, "{method}");
+    }
+}
+
+/// Requirements: AUTH-RS-15
+#[tokio::test]
+async fn a_session_tells_all_scopes_of_a_call_at_once() {
+    let setting = Setting::new("required_scopes = [\"mcp\"]").await;
+    let post = |token: String, session: Option<String>, body: &'static str| {
+        let mut request = setting
+            .client
+            .post(setting.url("/mcp"))
+            .header(CONTENT_TYPE, "application/json")
+            .header(ACCEPT, "application/json, text/event-stream")
+            .header(AUTHORIZATION, format!("Bearer {token}"))
+            .body(body);
+        if let Some(session) = session {
+            request = request.header("mcp-session-id", session);
+        }
+        request.send()
+    };
+    let hello = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}"#;
+    let call = r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"sums","arguments":{}}}"#;
+    assert_eq!(post(setting.token(""), None, hello).await.unwrap().status(), 403);
+    let opened = post(setting.token("mcp"), None, hello).await.unwrap();
+    assert_eq!(opened.status(), 200);
+    let session = opened.headers()["mcp-session-id"].to_str().unwrap().to_owned();
+    let refused = post(setting.token(""), Some(session), call).await.unwrap();
+    assert_eq!(refused.status(), 403);
+    assert!(challenge(&refused).contains("scope=\"mcp invoices:read reports:read\""), "{refused:?}");
+}
+
+/// A stream that stays open would hide that nothing will come, and keep the session in use for ever.
+#[tokio::test]
+async fn the_stream_of_a_session_ends_with_the_token_that_opened_it() {
+    let setting = Setting::new("leeway_s = 0").await;
+    let hello = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}"#;
+    let opened = setting
+        .client
+        .post(setting.url("/mcp"))
+        .header(CONTENT_TYPE, "application/json")
+        .header(ACCEPT, "application/json, text/event-stream")
+        .header(AUTHORIZATION, format!("Bearer {}", setting.token("")))
+        .body(hello);
+    let opened = opened.send().await.unwrap();
+    let session = opened.headers()["mcp-session-id"].to_str().unwrap().to_owned();
+    let stream = setting
+        .client
+        .get(setting.url("/mcp"))
+        .header("mcp-session-id", session)
+        .header(ACCEPT, "text/event-stream")
+        .header(AUTHORIZATION, format!("Bearer {}", setting.token_for(2, "")));
+    let stream = stream.send().await.unwrap();
+    assert_eq!(stream.status(), 200);
+    let ended = tokio::time::timeout(std::time::Duration::from_secs(10), stream.text()).await;
+    assert!(ended.is_ok(), "the stream ends");
 }
 
 /// Requirements: AUTH-RS-11
