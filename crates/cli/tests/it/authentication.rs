@@ -22,6 +22,7 @@ fn the_commands_of_the_page_protect_a_server_and_call_it() {
         panic!("the page has other commands; adapt this test");
     };
     std::fs::write(directory.path().join("page.toml"), file).unwrap();
+    std::fs::write(directory.path().join("callers.cedar"), &blocks("cedar")[0]).unwrap();
     let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let script = format!(
         r#"set -eu
@@ -64,6 +65,7 @@ done
 fn every_file_of_the_page_is_one_that_is_read() {
     let directory = tempfile::tempdir().unwrap();
     assert_eq!(run(directory.path(), &["init"]).status.code(), Some(0));
+    std::fs::write(directory.path().join("callers.cedar"), &blocks("cedar")[0]).unwrap();
     let [whole, introspection, tls] = &blocks("toml")[..] else {
         panic!("the page has other files; adapt this test");
     };

@@ -82,6 +82,8 @@ fn serve(callgate: &Path, directory: &Path, issuer: &str) -> Result<Server, Fail
     let text = std::fs::read_to_string(&template).at(template.display())?;
     let text =
         text.replace("\"ISSUER", &format!("\"{issuer}")).replace("\"RESOURCE\"", &format!("\"{resource}\""));
+    let policy = tree::root().join("interop").join("callers.cedar");
+    std::fs::copy(&policy, directory.join("callers.cedar")).at(policy.display())?;
     let path = directory.join("callgate.toml");
     std::fs::write(&path, text).at(path.display())?;
     let mut command = Command::new(callgate);
