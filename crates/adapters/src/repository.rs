@@ -145,9 +145,9 @@ impl Repository {
     pub async fn search(&self, project: &str, search: Search) -> Result<Found, RepositoryError> {
         let root = self.root(project)?;
         let shared = Arc::clone(&self.shared);
-        let prepared = search::Prepared::new(search, &shared.limits)?;
-        let deadline = prepared.deadline();
+        let deadline = search.deadline;
         let work = move |budget: &budget::Budget| {
+            let prepared = search::Prepared::new(search, &shared.limits)?;
             search::run(&open_root(&root).map_err(unavailable)?, &shared, &prepared, budget)
         };
         self.jobs.run(deadline, work).await

@@ -16,6 +16,7 @@
 /// | `pattern_bytes` | 1,024 | longer patterns are data, not questions |
 /// | `program_bytes` | 512 KiB | the time for each byte of text grows with the compiled pattern |
 /// | `line_bytes` | 256 KiB | matching one line is not interrupted |
+/// | `step_bytes` | 2 GiB | a compiled pattern of 8 KiB meets lines of 256 KiB, one of 512 KiB lines of 4 KiB |
 /// | `text_bytes` | 400 | of one line in a result of a search |
 /// | `context` | 5 | lines before and after |
 /// | `git_bytes` | 8 MiB | the file of packed references of a large repository |
@@ -44,6 +45,9 @@ pub struct Limits {
     pub program_bytes: usize,
     /// Bytes of one line; the rest of a file with a longer one is not searched.
     pub line_bytes: usize,
+    /// Bytes of a compiled pattern times those of a line: the worst cost of the one step that is not interrupted.
+    /// It makes the longest line shorter for a larger pattern.
+    pub step_bytes: usize,
     /// Bytes of one line in a result of a search.
     pub text_bytes: usize,
     /// Lines before and after a match.
@@ -66,6 +70,7 @@ impl Default for Limits {
             pattern_bytes: 1024,
             program_bytes: 512 << 10,
             line_bytes: 256 << 10,
+            step_bytes: 2 << 30,
             text_bytes: 400,
             context: 5,
             git_bytes: 8 << 20,

@@ -169,32 +169,44 @@ pub struct Found {
 pub(super) struct Prepared {
     search: Search,
     matcher: RegexMatcher,
+    /// Bytes that are matched in one piece, and of a line.
+    piece: usize,
     filter: Filter,
 }
 
 impl Prepared {
+    /// Compiles a query. That is work for a thread of its own: the time grows with what it compiles to.
     pub(super) fn new(search: Search, limits: &Limits) -> Result<Self, RepositoryError> {
         let invalid = |detail: String| RepositoryError::Pattern { detail };
         if search.query.is_empty() || search.query.len() > limits.pattern_bytes {
             return Err(invalid("it is empty or too long".to_owned()));
         }
-        let matcher = RegexMatcherBuilder::new()
-            .fixed_strings(search.syntax == Syntax::Literal)
-            .case_insensitive(search.case == Case::Insensitive)
-            .case_smart(search.case == Case::Smart)
-            .multi_line(true)
-            .line_terminator(Some(b'\n'))
-            .size_limit(limits.program_bytes)
-            .dfa_size_limit(limits.program_bytes.saturating_mul(8))
-            .nest_limit(50)
-            .build(&search.query)
-            .map_err(|error| invalid(error.to_string()))?;
         let filter = Filter::new(search.path.as_deref(), limits.pattern_bytes)?;
-        Ok(Self { search, matcher, filter })
-    }
-
-    pub(super) fn deadline(&self) -> Instant {
-        self.search.deadline
+        // The worst cost of matching a piece is the program times the piece, and no piece is interrupted. So
+        // the larger of several bounds the program needs, the shorter a piece is. The engine tells no sizes:
+        // each bound is tried.
+        let mut piece = limits.line_bytes;
+        let mut program = (limits.step_bytes / piece.max(1)).clamp(1, limits.program_bytes);
+        loop {
+            let built = RegexMatcherBuilder::new()
+                .fixed_strings(search.syntax == Syntax::Literal)
+                .case_insensitive(search.case == Case::Insensitive)
+                .case_smart(search.case == Case::Smart)
+                .multi_line(true)
+                .line_terminator(Some(b'\n'))
+                .size_limit(program)
+                .dfa_size_limit(limits.program_bytes.saturating_mul(8))
+                .nest_limit(50)
+                .build(&search.query);
+            match built {
+                Ok(matcher) => return Ok(Self { search, matcher, piece, filter }),
+                Err(error) if program >= limits.program_bytes => return Err(invalid(error.to_string())),
+                Err(_too_large) => {
+                    program = program.saturating_mul(4).min(limits.program_bytes);
+                    piece = (limits.step_bytes / program).min(piece).max(1);
+                }
+            }
+        }
     }
 }
 
@@ -266,7 +278,7 @@ impl<'p> Pass<'p> {
             .line_number(true)
             .before_context(context)
             .after_context(context)
-            .heap_limit(Some(limits.line_bytes))
+            .heap_limit(Some(prepared.piece))
             // What is binary was sorted out, and a text of two bytes a character is.
             .binary_detection(BinaryDetection::none())
             .bom_sniffing(false)

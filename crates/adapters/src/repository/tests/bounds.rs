@@ -225,6 +225,42 @@ async fn patterns_that_are_made_to_be_slow_stop_within_their_time() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn the_place_of_a_costly_pattern_is_free_soon_after_its_time_is_over() {
+    // Patterns of several sizes that no automaton can be made of, on lines of the lengths that each just
+    // meets, and on one that is longer than any.
+    for (repeats, line) in [(4500, 250_000), (4500, 4000), (1100, 16_000), (270, 65_000), (60, 250_000)] {
+        let tree = Tree::new(&[("z", "needle")]);
+        let text = "the quick brown fox jumps over a lazy dog ".repeat(line / 42);
+        tree.write("a", format!("{text}\n").repeat(1 + 900_000 / line));
+        let mut options = tree.options();
+        options.concurrency = 1;
+        options.wait = Duration::from_secs(1);
+        let repository = Repository::new(options).unwrap();
+        let query = format!("(?-u)[a-d ][^\\n]{{{repeats}}}[A-Z0-9]");
+        let mut search = Search::new(query, Instant::now() + Duration::from_secs(1));
+        search.syntax = Syntax::Regex;
+        let searched = repository.search("p", search).await;
+        assert!(!matches!(searched, Err(RepositoryError::Pattern { .. })), "{repeats}: {searched:?}");
+        let read = super::text(&repository, "z").await;
+        assert_eq!(read.as_deref(), Ok("needle"), "the place of {repeats} repeats, lines of {line}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_pattern_is_compiled_only_in_a_place() {
+    let (tree, search) = heavy();
+    let mut options = tree.options();
+    options.concurrency = 1;
+    options.wait = Duration::from_millis(20);
+    let repository = Repository::new(options).unwrap();
+    let mut long = std::pin::pin!(repository.search("p", search));
+    assert!(tokio::time::timeout(Duration::from_millis(50), &mut long).await.is_err());
+    let mut invalid = Search::new("(", soon());
+    invalid.syntax = Syntax::Regex;
+    assert_eq!(repository.search("p", invalid).await.unwrap_err(), RepositoryError::Busy);
+}
+
 #[tokio::test]
 async fn rules_as_many_as_are_read_cost_a_bounded_time() {
     let tree = Tree::new(&[("a", "needle"), ("b/a", "needle")]);
