@@ -9,6 +9,7 @@ use callgate_protocol::json::Value;
 
 use crate::invocation::CapabilitySet;
 use crate::port::{Credentials, Peer};
+use crate::refusal::Code;
 
 /// A call of one tool.
 #[non_exhaustive]
@@ -27,6 +28,9 @@ pub struct Call<'r> {
     pub headers: Option<&'r dyn MirroredHeaders>,
     /// What the client declared that it can be asked for, with this request.
     pub declared: CapabilitySet,
+    /// Why the transport could not read the call, and what its caller may read of that. Such a call is known by
+    /// its caller, counted, refused and recorded like any other, and no tool is looked up for it.
+    pub refused: Option<(Code, &'r str)>,
     /// The client.
     pub peer: &'r dyn Peer,
 }
@@ -48,6 +52,7 @@ impl<'r> Call<'r> {
             credentials,
             headers: None,
             declared: CapabilitySet::NONE,
+            refused: None,
             peer,
         }
     }

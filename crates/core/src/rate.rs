@@ -128,6 +128,13 @@ impl Slot {
         }
     }
 
+    /// Gives back what [`Slot::take`] took a moment ago, for whoever could not use it after all.
+    pub(crate) fn give_back(&self, rate: Rate) {
+        let less = |whole_at: u64| Some(whole_at.saturating_sub(rate.interval));
+        // The function gives a number for each number, so there is nothing that could fail.
+        let _ = self.whole_at.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
+    }
+
     /// Takes one of `places`, or nothing when all are taken.
     pub fn enter(self: &Arc<Self>, places: usize) -> Option<Place> {
         let before = self.in_use.fetch_add(1, Ordering::Acquire);

@@ -12,7 +12,7 @@ use super::authenticate::Authenticated;
 use crate::contract::Contract;
 use crate::limits::Limits;
 use crate::principal::Principal;
-use crate::rate::{Allowance, Key, Keys, Place};
+use crate::rate::{Allowance, Key, Keys, Place, Rate, Slot};
 use crate::refusal::{Code, Refusal};
 
 /// What is in use, by whom. It outlives every snapshot: a changed limit counts from the next call on, and
@@ -49,9 +49,10 @@ impl Admission {
             keys.key((&principal.subject, &principal.tenant))
         })?;
         let shared = match &principal.tenant {
-            Some(tenant) => take(&self.tenants, &limits.tenant, limits, TENANT, |keys| keys.key(tenant))?,
-            None => None,
+            Some(tenant) => take(&self.tenants, &limits.tenant, limits, TENANT, |keys| keys.key(tenant)),
+            None => Ok(Taken::default()),
         };
+        let (own, shared) = own.with(shared)?;
         Ok(Places { _process: process, _principal: own, _tenant: shared })
     }
 
@@ -68,7 +69,8 @@ impl Admission {
             take(&self.callers_of_tools, &contract.allowance_of_caller, limits, CALLER_OF_TOOL, |keys| {
                 keys.key((name, &principal.subject, &principal.tenant))
             })?;
-        let tool = take(&self.tools, &contract.allowance, limits, TOOL, |keys| keys.key(name))?;
+        let tool = take(&self.tools, &contract.allowance, limits, TOOL, |keys| keys.key(name));
+        let (caller, tool) = caller.with(tool)?;
         Ok(ToolPlaces { _caller: caller, _tool: tool })
     }
 }
@@ -137,6 +139,29 @@ const CALLER_OF_TOOL: Whose = (
     "this caller has called this tool as often as it may for now",
 );
 
+/// What a call has used up of one allowance.
+#[derive(Default)]
+struct Taken {
+    place: Option<Place>,
+    spent: Option<(Arc<Slot>, Rate)>,
+}
+
+impl Taken {
+    /// The places of this allowance and of a wider one. If the wider one refuses, what was spent of this one is
+    /// given back: the call is not made, and its caller need not wait for himself too.
+    fn with(self, wider: Result<Self, Refusal>) -> Result<(Option<Place>, Option<Place>), Refusal> {
+        match wider {
+            Ok(wider) => Ok((self.place, wider.place)),
+            Err(refusal) => {
+                if let Some((slot, rate)) = self.spent {
+                    slot.give_back(rate);
+                }
+                Err(refusal)
+            }
+        }
+    }
+}
+
 /// Uses up what the call needs of one allowance.
 fn take(
     keys: &Keys,
@@ -144,9 +169,9 @@ fn take(
     limits: &Limits,
     (no_place, no_rate): Whose,
     key: impl FnOnce(&Keys) -> Key,
-) -> Result<Option<Place>, Refusal> {
+) -> Result<Taken, Refusal> {
     if allowance.is_unbounded() {
-        return Ok(None);
+        return Ok(Taken::default());
     }
     let now = keys.now();
     let Some(slot) = keys.slot(key(keys), now, limits.keys) else {
@@ -161,7 +186,8 @@ fn take(
         slot.take(rate, now)
             .map_err(|wait| Refusal::new(Code::RateLimited, no_rate).with_retry_after(shown(wait)))?;
     }
-    Ok(place)
+    let spent = allowance.rate.map(|rate| (slot, rate));
+    Ok(Taken { place, spent })
 }
 
 /// The wait in whole milliseconds, rounded up, so that whoever waits as told does not come too early.

@@ -32,6 +32,8 @@ pub async fn approve<'r>(
     if authorized.needs_approval() {
         let validated = authorized.validated();
         let resolved = validated.resolved();
+        // Before it is burned: a call that cannot be recorded will not run. The next step asks again.
+        entry.audit().ready(resolved.contract())?;
         let approval = Approval::new(resolved.principal(), resolved.contract().digest, validated.input());
         port.consume(approval).within(limits.port_timeout).await.map_err(|_elapsed| {
             Refusal::new(Code::GateUnavailable, "the approvals did not answer in time")

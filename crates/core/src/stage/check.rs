@@ -66,7 +66,9 @@ fn check_output(
         Some(text) => Some(parse(snapshot, text)?),
     };
     if let Some(masks) = &contract.masks {
-        if output.content.is_some() || output.meta.is_some() {
+        // An error is judged by no schema, so nobody knows in which of its members such a field stands.
+        let is_unknown = output.is_error && structured.is_some();
+        if output.content.is_some() || output.meta.is_some() || is_unknown {
             return Err(Refusal::new(
                 Code::OutputInvalid,
                 "the tool masks fields of its result and gave parts in which they cannot be masked",

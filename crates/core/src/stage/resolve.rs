@@ -35,8 +35,11 @@ impl Resolved {
     }
 }
 
-/// Finds the tool by its exact name.
+/// Finds the tool by its exact name, unless the call could not be read.
 pub fn resolve(snapshot: &Snapshot, admitted: Admitted, call: &Call<'_>) -> Result<Resolved, Refusal> {
+    if let Some((code, public)) = call.refused {
+        return Err(Refusal::new(code, public.to_owned()));
+    }
     let Some(tool) = snapshot.catalogue.find(call.name) else {
         // What is hidden and what is absent must not differ in time either.
         snapshot.policy.look_for_nothing(admitted.principal());

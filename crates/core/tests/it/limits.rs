@@ -11,7 +11,7 @@ use callgate_core::outcome::ToolOutput;
 use callgate_core::port::{Answer, Decision, Execution, Policy, Question};
 use callgate_core::principal::Principal;
 use callgate_core::rate::{Allowance, Rate};
-use callgate_core::refusal::{Refusal, Retry};
+use callgate_core::refusal::{Code, Refusal, Retry};
 
 use super::support::{Gate, answers, code, definition, tool};
 
@@ -69,6 +69,33 @@ async fn a_tool_past_its_rate_is_refused_and_others_are_not() {
     tokio::time::advance(Duration::from_secs(1)).await;
     assert_eq!(code(&gate.call("shared", "{}").await), "complete");
     assert_eq!(code(&gate.call("shared", "{}").await), "rate_limited");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_refused_for_the_share_of_all_costs_its_caller_nothing_of_his_own() {
+    let gate = Gate::new([tool(&limited("t", rate(60, 1), rate(6, 2)), answers("1"))]);
+    assert_eq!(code(&gate.call("t", "{}").await), "complete");
+    for _ in 0..5 {
+        assert_eq!(code(&gate.call("t", "{}").await), "rate_limited");
+    }
+    tokio::time::advance(Duration::from_secs(1)).await;
+    assert_eq!(code(&gate.call("t", "{}").await), "complete", "the second of his own two");
+    tokio::time::advance(Duration::from_secs(1)).await;
+    let refused = gate.call("t", "{}").await.unwrap_err();
+    assert!(refused.public().contains("this caller"), "his own two are used up: {refused}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_could_not_be_read_is_recorded_and_counts_towards_its_caller() {
+    let mut limits = Limits::default();
+    limits.principal = rate(60, 1);
+    let gate = Gate::with([tool(&definition("t"), answers("1"))], limits, Arc::new(Decides));
+    let unread = || gate.call_with("t", "{}", |call| call.refused = Some((Code::MalformedCall, "not read")));
+    let refused = unread().await.unwrap_err();
+    assert_eq!((refused.code().as_str(), refused.public()), ("malformed_call", "not read"));
+    assert_eq!(code(&unread().await), "rate_limited");
+    let record = |code: &str| ("t".to_owned(), code.to_owned());
+    assert_eq!(gate.records.taken(), [record("malformed_call"), record("rate_limited")]);
 }
 
 #[tokio::test(start_paused = true)]

@@ -364,3 +364,78 @@ async fn the_place_of_a_refused_call_is_given_back() {
         assert_eq!(code(&gate.call("echo", "{}").await), "complete");
     }
 }
+
+/// A trail that is down.
+struct Down;
+
+impl callgate_core::port::Audit for Down {
+    fn ready(&self, _: &callgate_core::contract::Contract) -> Result<(), callgate_core::refusal::Refusal> {
+        let code = callgate_core::refusal::Code::GateUnavailable;
+        Err(callgate_core::refusal::Refusal::new(code, "the trail is down"))
+    }
+
+    fn record<'a>(
+        &'a self,
+        _: &callgate_core::port::Record<'_>,
+    ) -> callgate_core::port::Answer<'a, Result<(), callgate_core::refusal::Refusal>> {
+        callgate_core::port::Answer::now(Ok(()))
+    }
+}
+
+/// Counts the approvals that were burned.
+struct Burned(Arc<std::sync::atomic::AtomicUsize>);
+
+impl callgate_core::port::Approvals for Burned {
+    fn consume<'a>(
+        &'a self,
+        _: callgate_core::port::Approval<'a>,
+    ) -> callgate_core::port::Answer<'a, Result<(), callgate_core::refusal::Refusal>> {
+        self.0.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        callgate_core::port::Answer::now(Ok(()))
+    }
+}
+
+/// Wants every call approved.
+struct WantsApproval;
+
+impl callgate_core::port::Policy for WantsApproval {
+    fn is_visible(
+        &self,
+        _: &callgate_core::principal::Principal,
+        _: &callgate_core::contract::Contract,
+    ) -> bool {
+        true
+    }
+
+    fn is_same_for_all(&self) -> bool {
+        true
+    }
+
+    fn decide<'a>(
+        &'a self,
+        _: callgate_core::port::Question<'a>,
+    ) -> callgate_core::port::Answer<'a, Result<callgate_core::port::Decision, callgate_core::refusal::Refusal>>
+    {
+        let policies = Vec::new();
+        callgate_core::port::Answer::now(Ok(callgate_core::port::Decision::NeedsApproval { policies }))
+    }
+}
+
+#[tokio::test]
+async fn an_approval_is_not_burned_for_a_call_that_cannot_be_recorded() {
+    let burned = Arc::new(std::sync::atomic::AtomicUsize::new(0));
+    let tools = || [super::support::tool(&super::support::definition("t"), super::support::answers("1"))];
+    let limits = callgate_core::limits::Limits::default;
+    let mut gate = Gate::with(tools(), limits(), Arc::new(WantsApproval));
+    gate.snapshot.approvals = Arc::new(Burned(Arc::clone(&burned)));
+    assert_eq!(code(&gate.call("t", "{}").await), "complete");
+    assert_eq!(burned.load(std::sync::atomic::Ordering::Relaxed), 1);
+    gate.pipeline = callgate_core::pipeline::Pipeline::new(
+        Arc::new(callgate_core::port::NoLedger),
+        Arc::new(Down),
+        gate.clock.clone(),
+        Arc::new(callgate_core::port::SystemEntropy::default()),
+    );
+    assert_eq!(code(&gate.call("t", "{}").await), "gate_unavailable");
+    assert_eq!(burned.load(std::sync::atomic::Ordering::Relaxed), 1, "it is still there");
+}

@@ -76,6 +76,18 @@ async fn a_rate_is_regained_with_time_and_the_refusal_says_when() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_call_refused_for_its_tenant_costs_its_principal_nothing() {
+    let admission = Admission::new();
+    let rates = |calls, burst| Allowance::unbounded().with_rate(rate(calls, burst));
+    let limits = Limits { principal: rates(1, 1), tenant: rates(60, 1), ..Limits::default() };
+    assert!(admitted(&admission, &limits, "dana", "a").await.is_ok());
+    let refused = admitted(&admission, &limits, "lee", "a").await.unwrap_err();
+    assert!(refused.public().contains("tenant"), "{refused}");
+    advance(Duration::from_secs(1)).await;
+    assert!(admitted(&admission, &limits, "lee", "a").await.is_ok());
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_changed_limit_counts_at_once_and_what_was_used_still_counts() {
     let admission = Admission::new();
     let limits = |calls, burst| {
