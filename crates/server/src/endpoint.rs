@@ -30,10 +30,11 @@ use callgate_core::call::{Call, MirroredHeaders};
 use callgate_core::invocation::{Capability, CapabilitySet};
 use callgate_core::outcome::Settled;
 use callgate_core::pipeline::Pipeline;
-use callgate_core::port::{Credentials, LogLevel, Peer, PeerError};
+use callgate_core::port::{Credentials, LogLevel, Peer, PeerError, SilentPeer};
 use callgate_core::principal::Principal;
 use callgate_core::refusal::{Code, Refusal};
 use callgate_protocol::error::{push_error, push_result_start};
+use callgate_protocol::json::Document;
 use callgate_protocol::meta::{self, MetaError, RequestMeta};
 use callgate_protocol::{ErrorCode, Id, Method, Request, Revision};
 
@@ -225,6 +226,27 @@ impl Endpoint {
         self.pipeline.call(&published.gate, call).await
     }
 
+    /// Refuses a call that could not be read, through the gate, so that it is counted and recorded like any other.
+    pub(crate) async fn refuse_call(
+        &self,
+        request: &Request,
+        credentials: Credentials<'_>,
+        code: Code,
+        message: &str,
+    ) -> Answered {
+        let published = self.published();
+        let name = request.params().and_then(|params| params.get("name")?.as_str()).unwrap_or_default();
+        let mut call = Call::new(&name, Document::empty_object().root(), credentials, &SilentPeer);
+        call.refused = Some((code, message));
+        match self.call_tool(&published, &call).await {
+            // As for every other method; the names of headers are no business of a model.
+            Err(refusal) if refusal.code() == Code::HeaderMismatch => {
+                Answered::error(Some(request.id()), ErrorCode::HeaderMismatch, message, None, 400)
+            }
+            settled => respond::to_call(request.id(), &published, settled),
+        }
+    }
+
     /// Ends all subscriptions with their closing result and takes no new ones.
     pub(crate) fn close(&self) {
         self.hub.close();
@@ -251,10 +273,8 @@ impl Endpoint {
         let params = match params::CallParams::read(request.params()) {
             Ok(params) => params,
             Err(fault) => {
-                return match Self::authenticate(published, from.credentials).await {
-                    Ok(_) => fault.of_call().into_answer(request.id()),
-                    Err(refusal) => respond::to_error(Some(request.id()), &refusal),
-                };
+                let expected = fault.of_call();
+                return self.refuse_call(request, from.credentials, Code::MalformedCall, &expected).await;
             }
         };
         let mut call = Call::new(&params.name, params.arguments, from.credentials, peer);

@@ -201,14 +201,16 @@ impl HttpService {
             });
         }
         let local_caller = link.remote.is_some_and(|remote| remote.ip().to_canonical().is_loopback());
-        // Callers on this machine are not counted, nor is a proxy there: it knows whom it speaks for.
-        if let Some(remote) = link.remote.filter(|_| !local_caller)
+        let only_a_proxy = matches!(shared.security, TransportSecurity::ByProxy);
+        // Callers on this machine are not counted, nor is a proxy there or elsewhere: it knows whom it speaks for,
+        // and its one address would stand for all of them.
+        if let Some(remote) = link.remote.filter(|_| !local_caller && !only_a_proxy)
             && let Err(wait) = shared.addresses.take(&shared.endpoint.published().limits, remote.ip())
         {
             return answer(refusal::too_often(wait));
         }
         // Behind a proxy on this machine every caller looks local and none is.
-        let by_proxy = front.is_forwarded || matches!(shared.security, TransportSecurity::ByProxy);
+        let by_proxy = front.is_forwarded || only_a_proxy;
         let transport = if local_caller && !by_proxy { Transport::Loopback } else { Transport::Remote };
         if parts.method != Method::POST {
             let has_session = front.session.is_present();

@@ -253,8 +253,8 @@ impl Tool {
     /// A field of the structured result that leaves as a mark of fixed length: a JSON pointer in which `*`
     /// stands for every item of an array. `keep_last` characters at its end stay visible.
     ///
-    /// The field must be a string, or null. A tool that masks fields gives a structured result only, and what
-    /// its errors say is not masked.
+    /// The field must be a string, or null. A tool that masks fields gives a structured result only, and no
+    /// error may have one.
     #[must_use]
     pub fn mask(mut self, path: impl Into<String>, keep_last: usize) -> Self {
         self.definition.masked.push(Mask::new(path, keep_last));

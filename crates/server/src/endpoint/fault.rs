@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use callgate_core::refusal::{Code, Refusal};
+use callgate_core::refusal::Refusal;
 use callgate_protocol::json::push_string;
 use callgate_protocol::{ErrorCode, Id};
 
@@ -41,11 +41,11 @@ impl Fault {
         Self::Params(expected.into())
     }
 
-    /// Malformed parameters of a tool call have a code of their own.
-    pub(super) fn of_call(self) -> Self {
+    /// What was expected of the parameters of a tool call, which are refused through the gate.
+    pub(super) fn of_call(self) -> Cow<'static, str> {
         match self {
-            Self::Params(message) => Self::Refused(Refusal::new(Code::MalformedCall, message)),
-            other => other,
+            Self::Params(message) => message,
+            _ => Cow::Borrowed("the parameters do not fit `tools/call`"),
         }
     }
 

@@ -12,6 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 
 use callgate_core::port::{Credentials, Transport};
+use callgate_core::refusal::Code;
 use callgate_protocol::error::push_error;
 use callgate_protocol::json::Memory;
 use callgate_protocol::meta::{Era, Expectation, MetaError, RequestMeta, classify, is_modern};
@@ -20,7 +21,7 @@ use http::{HeaderMap, Response, StatusCode};
 use tokio_util::sync::ReusableBoxFuture;
 
 use super::Shared;
-use super::agreement::{check_method_and_name, check_version};
+use super::agreement::{Mismatch, check_method_and_name, check_version};
 use super::body::Body;
 use super::head::{Accepts, Field, Mirrors, Parameters};
 use super::response::Budget;
@@ -283,21 +284,17 @@ async fn modern(
     ticket: &Ticket,
 ) -> Reply {
     let id = Some(request.id());
-    let mismatch = |mismatch| {
-        let mismatch: super::agreement::Mismatch = mismatch;
-        Reply::bad_request(ErrorCode::HeaderMismatch, &mismatch.to_string(), id)
-    };
+    let credentials = Credentials::new(sender.transport, sender.mirrors.authorization());
     if let Err(error) = check_version(sender.mirrors, meta) {
-        return mismatch(error);
+        return mismatched(shared, request, credentials, &error).await;
     }
     if let Err(error) = meta.revision() {
         return refuse_meta(&error, id);
     }
     if let Err(error) = check_method_and_name(sender.mirrors, request) {
-        return mismatch(error);
+        return mismatched(shared, request, credentials, &error).await;
     }
     let parameters = Parameters(sender.headers);
-    let credentials = Credentials::new(sender.transport, sender.mirrors.authorization());
     let from = From { credentials, headers: Some(&parameters) };
     if request.known_method() == Some(Method::SubscriptionsListen) {
         if !sender.accepts.events {
@@ -313,6 +310,21 @@ async fn modern(
         ticket.outbox.listen(meta);
     }
     Reply::Answered(shared.endpoint.answer(request, meta, from, &ticket.outbox).await)
+}
+
+/// Refuses a request whose headers say something else than its body. A call leaves a record of that.
+async fn mismatched(
+    shared: &Shared,
+    request: &Request,
+    credentials: Credentials<'_>,
+    mismatch: &Mismatch,
+) -> Reply {
+    let message = mismatch.to_string();
+    if request.known_method() == Some(Method::ToolsCall) {
+        let refused = shared.endpoint.refuse_call(request, credentials, Code::HeaderMismatch, &message).await;
+        return Reply::Answered(refused);
+    }
+    Reply::bad_request(ErrorCode::HeaderMismatch, &message, Some(request.id()))
 }
 
 /// What the headers say about the era.

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use callgate_server::{
     Content, Effect, HttpOptions, Limits, NoInput, Principal, Rate, RemoteAddress, Server, ServerBuilder,
-    Shutdown, Tool, ToolError,
+    Shutdown, Tool, ToolError, TransportSecurity,
 };
 use http_body_util::BodyExt as _;
 use hyper::body::{Bytes, Frame};
@@ -118,4 +118,15 @@ async fn a_changed_rate_counts_after_a_reload_and_what_was_used_still_counts() {
     server.handle().reload(builder(60, 2)).unwrap();
     assert_eq!(asker.ask("192.0.2.1:1", "/mcp", Empty).await.0, 401);
     assert_eq!(asker.ask("192.0.2.1:1", "/mcp", Unread).await.0, 429);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_proxy_on_another_machine_is_not_counted_as_if_it_were_its_callers() {
+    let server = builder(40, 2).build().unwrap();
+    let mut options = HttpOptions::default();
+    options.security = TransportSecurity::ByProxy;
+    let mut asker = Asker { service: server.http(options, &Shutdown::new()) };
+    for _ in 0..4 {
+        assert_eq!(asker.ask("192.0.2.1:1", "/mcp", Empty).await.0, 401);
+    }
 }
