@@ -46,6 +46,7 @@ pub(super) fn of_tool(table: Option<&ToolLimitsTable>) -> (Allowance, Allowance)
 /// Finds what can never come to bear because something else allows less.
 pub(super) fn check(config: &Config, gate: &GateLimits, findings: &mut Vec<Finding>) {
     let general = config.limits.as_ref();
+    behind_proxy(config, findings);
     let tables =
         [general.and_then(|table| table.principal.clone()), general.and_then(|table| table.tenant.clone())];
     let of_tools = config.tool.iter().filter_map(|tool| tool.limits.as_ref());
@@ -63,6 +64,20 @@ pub(super) fn check(config: &Config, gate: &GateLimits, findings: &mut Vec<Findi
         if let Some(most) = number(table.calls_per_minute.as_ref()) {
             above(own.calls_per_minute.as_ref(), most, all, findings);
         }
+    }
+}
+
+/// Behind a proxy every request comes from one address, so a rate of addresses would be one of all callers.
+fn behind_proxy(config: &Config, findings: &mut Vec<Finding>) {
+    let has_proxy = config.http.as_ref().is_some_and(|table| table.tls.is_some());
+    let Some(address) = config.limits.as_ref().and_then(|table| table.address.as_ref()).filter(|_| has_proxy)
+    else {
+        return;
+    };
+    for written in [&address.requests_per_minute, &address.burst].into_iter().flatten() {
+        let message = "addresses are not counted with `tls = \"proxy\"`: all requests come from the proxy";
+        let remedy = "remove `[limits.address]` and let the proxy count its callers";
+        findings.push(Finding::error("address_of_proxy", message, remedy).at(written.place().clone()));
     }
 }
 

@@ -61,6 +61,11 @@ fn limits_that_say_nothing_or_contradict_each_other_are_load_errors() {
             "all callers of the tool together",
         ),
         ("[limits.address]\nuncounted = [\"10.0.0.0/8\"]", "uncounted", "invalid_address"),
+        (
+            "[limits.address]\nrequests_per_minute = 600\n[http]\ntls = \"proxy\"",
+            "requests_per_minute = 600",
+            "address_of_proxy",
+        ),
         ("[limits.address]\nconcurrency = 4", "concurrency = 4", "unknown_key"),
     ] {
         let report = Files::new(&file(limits)).report();
