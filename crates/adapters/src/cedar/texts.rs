@@ -89,6 +89,17 @@ pub(super) fn rules(texts: &[PolicyText], limits: &PolicyLimits, faults: &mut Ve
                 continue;
             }
         };
+        if pieces.len() != set.policies().count() + set.templates().count() {
+            // A policy without a place would be left out, a prohibition too: none of the text is taken.
+            faults.push(PolicyFault::error(
+                "bad_policy",
+                "the policies of this text cannot be told apart",
+                "write each policy on lines of its own, with comments of `//` and printed characters only",
+                index,
+                0..0,
+            ));
+            continue;
+        }
         for (at, Piece { span, .. }) in pieces.into_iter().enumerate() {
             // The parser names policies by their order in the text, which is the order of the spans.
             let parsed = PolicyId::new(format!("policy{at}"));
@@ -188,7 +199,8 @@ impl Piece {
     }
 }
 
-/// The policies of a text, parsed or not: each ends with a semicolon outside of strings and comments.
+/// The policies of a text, parsed or not: each ends with a semicolon outside of strings and comments. A
+/// comment of Cedar ends with its line, and a carriage return ends a line as well.
 fn pieces(text: &str) -> Vec<Piece> {
     let (mut pieces, mut start, mut in_string, mut escaped) = (Vec::new(), None, false, false);
     let (mut parts, mut open, mut depth) = (0, 0_usize, 0);
@@ -202,7 +214,7 @@ fn pieces(text: &str) -> Vec<Piece> {
         }
         match character {
             '/' if characters.peek().is_some_and(|(_, next)| *next == '/') => {
-                while characters.next_if(|(_, next)| *next != '\n').is_some() {}
+                while characters.next_if(|(_, next)| !matches!(next, '\n' | '\r')).is_some() {}
                 continue;
             }
             ';' => {
@@ -236,7 +248,12 @@ fn pieces(text: &str) -> Vec<Piece> {
 
 #[cfg(test)]
 mod tests {
-    use super::pieces;
+    use std::str::FromStr as _;
+
+    use cedar_policy::PolicySet;
+    use proptest::prelude::*;
+
+    use super::{PolicyLimits, PolicyText, pieces, rules};
 
     #[test]
     fn a_policy_ends_at_a_semicolon_outside_of_strings_and_comments() {
@@ -257,5 +274,33 @@ mod tests {
         assert_eq!(count("permit(a) when { !(b.c && [1]) };"), [(8, 3)]);
         assert_eq!(count("permit(\"((&&\"); forbid() when { if a then b else iffy };"), [(1, 1), (3, 1)]);
         assert_eq!(count("((("), [(3, 3)]);
+    }
+
+    #[test]
+    fn a_carriage_return_ends_a_comment_so_no_policy_behind_it_is_lost() {
+        let text =
+            "permit(principal, action, resource);\n// no writes\rforbid(principal, action, resource);\r";
+        let (mut faults, texts) = (Vec::new(), [PolicyText::new("a.cedar", text)]);
+        let rules = rules(&texts, &PolicyLimits::default(), &mut faults);
+        assert_eq!(faults, []);
+        let written: Vec<_> = rules.iter().map(|rule| &text[rule.span.clone()]).collect();
+        assert_eq!(written, ["permit(principal, action, resource);", "forbid(principal, action, resource);"]);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(500))]
+
+        /// Whatever stands between policies, Cedar and the places agree on how many there are.
+        #[test]
+        fn each_policy_that_cedar_reads_has_its_place(parts in prop::collection::vec(prop::sample::select(vec![
+            "permit(principal, action, resource);", "forbid(principal, action, resource)\nwhen { true };",
+            "@id(\"a;//b\")", "permit(principal, action, resource) when { \"\\\";\" == \"//\" };", "// a; \"b",
+            "//", "/", "\n", "\r", "\r\n", "\t", " ", "\u{85}", "\u{a0}", "\u{2028}", "\"", ";",
+        ]), 0..12)) {
+            let text = parts.concat();
+            if let Ok(set) = PolicySet::from_str(&text) {
+                prop_assert_eq!(pieces(&text).len(), set.policies().count(), "{:?}", text);
+            }
+        }
     }
 }
