@@ -153,9 +153,9 @@ impl Callers {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         // Equal keys prove nothing; the principal itself is compared.
         if let Some((known, caller)) = kept.young.get(&key) {
-            return (known == principal).then(|| Arc::clone(caller));
+            return (Attributes(known) == Attributes(principal)).then(|| Arc::clone(caller));
         }
-        let found = kept.old.remove(&key).filter(|(known, _)| known == principal)?;
+        let found = kept.old.remove(&key).filter(|(known, _)| Attributes(known) == Attributes(principal))?;
         let caller = Arc::clone(&found.1);
         drop(kept);
         self.keep(key, found);
@@ -178,12 +178,25 @@ impl Callers {
     }
 }
 
-/// Everything of a principal that a policy can tell apart.
+/// Everything of a principal that a policy can tell apart. When its credential ends is no part of it, so that
+/// all tokens of one person share what is kept.
 struct Attributes<'p>(&'p Principal);
+
+impl<'p> Attributes<'p> {
+    fn all(&self) -> impl Hash + PartialEq + use<'p> {
+        let Principal { subject, tenant, groups, scopes, purpose, client, .. } = self.0;
+        (subject, tenant, groups, scopes, purpose, client)
+    }
+}
 
 impl Hash for Attributes<'_> {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        let Principal { subject, tenant, groups, scopes, purpose, client, .. } = self.0;
-        (subject, tenant, groups, scopes, purpose, client).hash(state);
+        self.all().hash(state);
+    }
+}
+
+impl PartialEq for Attributes<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.all() == other.all()
     }
 }
