@@ -1,8 +1,9 @@
 //! The arguments of one call as Cedar sees them.
 //!
-//! A value is given exactly or not at all: nothing is rounded, cut or converted. What is not given is
-//! named, so that policies can see that something is missing. The engine calls it for those arguments
-//! that a policy looks at.
+//! A value is given exactly or not at all: nothing is rounded or converted. Of an object the members that have
+//! a type are given, and what is left out is noted with its place, so that a policy which looks at the whole
+//! is not deceived. What is not given, wholly or in part, is named. The engine calls it for those arguments that
+//! a policy looks at.
 
 use std::collections::BTreeSet;
 
@@ -13,18 +14,24 @@ use super::limits::PolicyLimits;
 use super::mentions::Mentions;
 use super::types::{Member, Type};
 
-/// The arguments that are given, and the names of those that are not.
+/// The arguments that are given, and those that are not.
 #[derive(Debug, Default)]
 pub(super) struct Expressed {
     pub(super) arguments: Vec<(String, RestrictedExpression)>,
+    /// The names of arguments that are not given, or not in full.
     pub(super) inexpressible: BTreeSet<String>,
+    /// The places of values that are there and not given, as far as it matters to a policy that they are not.
+    pub(super) missing: BTreeSet<Vec<String>>,
 }
 
-/// What is left of the bounds.
-struct Budget {
+/// What is left of the bounds, and what was left out of the argument in hand.
+struct Budget<'m> {
+    mentions: &'m Mentions,
     values: usize,
     bytes: usize,
     depth: usize,
+    is_cut: bool,
+    missing: BTreeSet<Vec<String>>,
 }
 
 /// Expresses the arguments that policies look at.
@@ -35,28 +42,42 @@ pub(super) fn express(
     limits: &PolicyLimits,
 ) -> Expressed {
     let mut expressed = Expressed::default();
-    let mut budget =
-        Budget { values: limits.argument_values, bytes: limits.argument_bytes, depth: limits.type_depth };
+    let mut budget = Budget {
+        mentions,
+        values: limits.argument_values,
+        bytes: limits.argument_bytes,
+        depth: limits.type_depth,
+        is_cut: false,
+        missing: BTreeSet::new(),
+    };
     for member in members {
         if !mentions.has(&member.name) && !mentions.inexpressible {
             continue;
         }
-        match optional(arguments, member) {
-            None => {}
-            Some(value) => match budget.express(value, &member.kind) {
-                Some(expression) => expressed.arguments.push((member.name.clone(), expression)),
-                None => {
-                    expressed.inexpressible.insert(member.name.clone());
-                }
-            },
+        let Some(value) = optional(arguments, member) else { continue };
+        let place = vec![member.name.clone()];
+        budget.is_cut = false;
+        let given = budget.express(value, &member.kind, &place, 0);
+        if given.is_none() || budget.is_cut {
+            expressed.inexpressible.insert(member.name.clone());
+        }
+        match given {
+            Some(expression) => expressed.arguments.push((member.name.clone(), expression)),
+            None => budget.leave_out(place),
         }
     }
-    // What has no type is named as well for a policy that asks what it does not see.
-    if mentions.inexpressible || mentions.everything {
+    // What has no type is named as well for a policy that asks what it does not see, or asks for it by name.
+    if mentions.inexpressible || mentions.everything || !mentions.arguments.is_empty() {
         let has_type = |name: &str| members.iter().any(|member| member.name == name);
         let names = arguments.members().filter_map(|(name, _)| name.as_str());
-        expressed.inexpressible.extend(names.filter(|name| !has_type(name)).map(|name| name.into_owned()));
+        for name in names.filter(|name| !has_type(name)) {
+            if mentions.inexpressible || mentions.has(&name) {
+                expressed.inexpressible.insert(name.clone().into_owned());
+            }
+            budget.leave_out(vec![name.into_owned()]);
+        }
     }
+    expressed.missing = budget.missing;
     expressed
 }
 
@@ -67,11 +88,20 @@ fn optional<'v>(record: Value<'v>, member: &Member) -> Option<Value<'v>> {
     if value.is_null() && !member.required { None } else { Some(value) }
 }
 
-impl Budget {
-    fn express(&mut self, value: Value<'_>, kind: &Type) -> Option<RestrictedExpression> {
+impl Budget<'_> {
+    /// Expresses the value at a place, so many levels below the arguments.
+    fn express(
+        &mut self,
+        value: Value<'_>,
+        kind: &Type,
+        place: &[String],
+        level: usize,
+    ) -> Option<RestrictedExpression> {
         self.values = self.values.checked_sub(1)?;
-        self.depth = self.depth.checked_sub(1)?;
-        let expression = match kind {
+        if level >= self.depth {
+            return None;
+        }
+        Some(match kind {
             Type::Text => {
                 let text = value.as_str()?;
                 self.bytes = self.bytes.checked_sub(text.len())?;
@@ -86,7 +116,9 @@ impl Budget {
                 if value.kind() != Kind::Array {
                     return None;
                 }
-                let items: Option<Vec<_>> = value.items().map(|value| self.express(value, item)).collect();
+                // The items have the place of the set: a policy cannot look at one of them.
+                let items: Option<Vec<_>> =
+                    value.items().map(|value| self.express(value, item, place, level + 1)).collect();
                 RestrictedExpression::new_set(items?)
             }
             Type::Record(members) => {
@@ -96,15 +128,38 @@ impl Budget {
                 let mut pairs = Vec::with_capacity(members.len());
                 for member in members {
                     if let Some(value) = optional(value, member) {
-                        pairs.push((member.name.clone(), self.express(value, &member.kind)?));
+                        let place = inside(place, &member.name);
+                        let given = self.express(value, &member.kind, &place, level + 1)?;
+                        pairs.push((member.name.clone(), given));
                     }
                 }
+                self.cut(value, members, place)?;
                 RestrictedExpression::new_record(pairs).ok()?
             }
-        };
-        self.depth += 1;
-        Some(expression)
+        })
     }
+
+    /// Notes the members of an object that have no type. They count as values, so that they are bounded too.
+    fn cut(&mut self, value: Value<'_>, members: &[Member], place: &[String]) -> Option<()> {
+        for name in value.members().filter_map(|(name, _)| name.as_str()) {
+            if !members.iter().any(|member| member.name == *name) {
+                self.values = self.values.checked_sub(1)?;
+                self.is_cut = true;
+                self.leave_out(inside(place, &name));
+            }
+        }
+        Some(())
+    }
+
+    fn leave_out(&mut self, place: Vec<String>) {
+        if self.mentions.misses(&place) {
+            self.missing.insert(place);
+        }
+    }
+}
+
+fn inside(place: &[String], name: &str) -> Vec<String> {
+    place.iter().cloned().chain([name.to_owned()]).collect()
 }
 
 #[cfg(test)]
@@ -145,7 +200,8 @@ mod tests {
             (r#"{"n":1,"tags":["a","b"]}"#, &["n", "tags"], &[]),
             (r#"{"n":1,"tags":["a",1]}"#, &["n"], &["tags"]),
             (r#"{"n":1,"who":{"age":1e30}}"#, &["n"], &["who"]),
-            (r#"{"n":1,"who":{"age":3,"x":1.5}}"#, &["n", "who"], &[]),
+            (r#"{"n":1,"who":{"age":3,"x":1.5}}"#, &["n", "who"], &["who"]),
+            (r#"{"n":1,"who":{"age":3}}"#, &["n", "who"], &[]),
         ] {
             let (found, absent) = of(arguments, &limits);
             assert_eq!((&found[..], &absent[..]), (&own(given)[..], &own(missing)[..]), "{arguments}");
@@ -158,6 +214,30 @@ mod tests {
         assert_eq!(of(r#"{"n":1,"tags":["a","b"]}"#, &limits).1, own(&[]));
         assert_eq!(of(r#"{"n":1,"tags":["a","b","c"]}"#, &limits).1, own(&["tags"]));
         assert_eq!(of(r#"{"n":1,"s":"abcd"}"#, &limits).1, own(&["s"]));
+    }
+
+    #[test]
+    fn what_cannot_be_expressed_uses_up_no_depth_of_the_next() {
+        let properties: Vec<_> = (0..20).map(|at| format!(r#""a{at:02}":{{"type":"integer"}}"#)).collect();
+        let schema = format!(r#"{{"type":"object","properties":{{{}}}}}"#, properties.join(","));
+        let arguments: Vec<_> = (0..19).map(|at| format!(r#""a{at:02}":1e30"#)).collect();
+        let arguments = format!(r#"{{{},"a19":1}}"#, arguments.join(","));
+        let document = |text: String| Document::parse(text, &Limits::DEFAULT).unwrap();
+        let (schema, arguments) = (document(schema), document(arguments));
+        let mentions = Mentions { everything: true, ..Mentions::default() };
+        let members = of_input(schema.root(), 8);
+        let found = express(arguments.root(), &members, &mentions, &PolicyLimits::default());
+        assert_eq!(found.arguments.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(), ["a19"]);
+        assert_eq!(found.inexpressible.len(), 19);
+    }
+
+    #[test]
+    fn untyped_members_count_towards_the_bound_of_values() {
+        let limits = PolicyLimits { argument_values: 5, ..PolicyLimits::default() };
+        let at_bound = of(r#"{"n":1,"who":{"a":1.5,"b":1,"c":null}}"#, &limits);
+        assert_eq!(at_bound, (own(&["n", "who"]), own(&["who"])));
+        let beyond = of(r#"{"n":1,"who":{"a":1.5,"b":1,"c":null,"d":1}}"#, &limits);
+        assert_eq!(beyond, (own(&["n"]), own(&["who"])));
     }
 
     fn own(names: &[&str]) -> Vec<String> {

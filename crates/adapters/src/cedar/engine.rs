@@ -4,7 +4,7 @@
 //! policy over: a rule that forbids must not vanish because it failed. Nothing here panics and nothing
 //! waits. The port and the explanation call it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -165,9 +165,9 @@ impl CedarPolicy {
     ) -> Verdict {
         let Asked { principal, arguments, approved, at } = asked;
         let mentions = &concerned.mentions;
-        let Expressed { arguments, inexpressible } =
+        let Expressed { arguments, inexpressible, missing } =
             express(arguments, &judged.tool.members, mentions, &self.limits);
-        if let Some(refused) = self.blind(concerned, caller, &inexpressible) {
+        if let Some(refused) = self.blind(concerned, caller, &missing) {
             return refused;
         }
         let mut context = match self.common(mentions, principal, at) {
@@ -184,23 +184,23 @@ impl CedarPolicy {
         self.ask(concerned, caller, &judged.call_action, &judged.uid, context)
     }
 
-    /// A denial if a policy that may concern the caller looks at an argument that it cannot be shown.
+    /// A denial if a policy that may concern the caller looks at something that it cannot be shown.
     fn blind(
         &self,
         concerned: &Concerned,
         caller: &Caller,
-        inexpressible: &std::collections::BTreeSet<String>,
+        missing: &BTreeSet<Vec<String>>,
     ) -> Option<Verdict> {
-        if inexpressible.is_empty() {
+        if missing.is_empty() {
             return None;
         }
         let rules = concerned.rules.iter().filter_map(|at| self.rules.get(*at));
         let mut blind = Vec::new();
         let mut first = None;
         for rule in rules.filter(|rule| may_concern(rule, caller)) {
-            if let Some(name) = inexpressible.iter().find(|name| rule.mentions.has(name)) {
+            if let Some(place) = missing.iter().find(|place| rule.mentions.misses(place)) {
                 blind.push(rule.id.clone());
-                first.get_or_insert((rule.id.as_str(), name.as_str()));
+                first.get_or_insert((rule.id.as_str(), place.join(".")));
             }
         }
         let (rule, argument) = first?;

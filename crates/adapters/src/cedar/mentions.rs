@@ -21,10 +21,23 @@ pub(super) struct Mentions {
     pub(super) everything: bool,
     /// Arguments by their names at the top level.
     pub(super) arguments: BTreeSet<String>,
+    /// Arguments and members of them whose values are looked at.
+    pub(super) values: BTreeSet<Vec<String>>,
+    /// Arguments and members of them of which it is asked only whether they are there.
+    pub(super) presence: BTreeSet<Vec<String>>,
     /// Labels that tools are asked for.
     pub(super) labels: BTreeSet<String>,
     /// Scopes that callers are asked for.
     pub(super) scopes: BTreeSet<String>,
+}
+
+/// How a policy looks at something.
+#[derive(Clone, Copy)]
+enum Look {
+    /// What it is.
+    Value,
+    /// Whether it is there.
+    Presence,
 }
 
 /// Levels of a policy that are read; the parser of policies takes no deeper ones in practice.
@@ -51,6 +64,8 @@ impl Mentions {
         self.inexpressible |= other.inexpressible;
         self.everything |= other.everything;
         self.arguments.extend(other.arguments.iter().cloned());
+        self.values.extend(other.values.iter().cloned());
+        self.presence.extend(other.presence.iter().cloned());
     }
 
     /// Whether the argument is looked at.
@@ -61,6 +76,16 @@ impl Mentions {
     /// Whether what is decided follows from the caller, the tool and an approval alone.
     pub(super) fn is_settled(&self) -> bool {
         !self.time && !self.inexpressible && !self.everything && self.arguments.is_empty()
+    }
+
+    /// Whether it matters that the value at this place is there and not given: it is looked at, as a part of
+    /// something larger too, or it is asked whether it is there.
+    pub(super) fn misses(&self, place: &[String]) -> bool {
+        let above = |path: &Vec<String>| place.starts_with(path);
+        let below = |path: &Vec<String>| path.starts_with(place);
+        self.everything
+            || self.values.iter().any(|path| above(path) || below(path))
+            || self.presence.iter().any(below)
     }
 
     fn all(&mut self) {
@@ -76,7 +101,7 @@ impl Mentions {
             return self.all();
         }
         if let Some((variable, path)) = path(expression, depth) {
-            return self.looked_at(variable, &path);
+            return self.looked_at(variable, &path, Look::Value);
         }
         match expression {
             Value::Object(members) => {
@@ -84,6 +109,13 @@ impl Mentions {
                     match operator.as_str() {
                         // A literal looks at nothing.
                         "Value" => {}
+                        // The only operands whose names the author chooses: they are no operators.
+                        "Record" => match operands {
+                            Value::Object(values) => {
+                                values.values().for_each(|value| self.read(value, depth - 1));
+                            }
+                            _ => self.all(),
+                        },
                         "has" => self.read_has(operands, depth),
                         "contains" | "containsAny" | "containsAll" => {
                             self.read_contains(operands, depth);
@@ -110,7 +142,7 @@ impl Mentions {
                     }
                     _ => {}
                 }
-                self.looked_at(variable, &path);
+                self.looked_at(variable, &path, Look::Presence);
             }
             None => self.read(left, depth - 1),
         }
@@ -130,11 +162,16 @@ impl Mentions {
         into.extend(right.get("Set").and_then(Value::as_array).into_iter().flatten().filter_map(literal));
     }
 
-    fn looked_at(&mut self, variable: &str, path: &[&str]) {
+    fn looked_at(&mut self, variable: &str, path: &[&str], look: Look) {
         match (variable, path) {
             ("principal", _) => self.caller = true,
-            ("context", ["arguments", name, ..]) => {
-                self.arguments.insert((*name).to_owned());
+            ("context", ["arguments", inside @ ..]) if !inside.is_empty() => {
+                self.arguments.extend(inside.first().map(|name| (*name).to_owned()));
+                let path = inside.iter().map(|name| (*name).to_owned()).collect();
+                match look {
+                    Look::Value => self.values.insert(path),
+                    Look::Presence => self.presence.insert(path),
+                };
             }
             ("context", ["time", ..]) => self.time = true,
             ("context", ["approved", ..]) => self.approved = true,
@@ -181,6 +218,9 @@ mod tests {
             "when { {x: context.arguments.a} == {x: 1} }",
             "when { resource.labels.contains(context.arguments.a) }",
             "when { decimal(\"1.0\").lessThan(decimal(context.arguments.a)) }",
+            "when { {\"has\": context.arguments.a == 1}[\"has\"] }",
+            "when { {\"Value\": context.arguments has a}[\"Value\"] }",
+            "when { {\"contains\": {\"Var\": {\".\": context.arguments.a}}}.contains.Var[\".\"] == 1 }",
         ] {
             let mentions = of(condition);
             assert!(mentions.has("a") && !mentions.has("b") && !mentions.caller, "{condition}: {mentions:?}");
@@ -204,6 +244,8 @@ mod tests {
     fn callers_times_labels_and_scopes_are_found() {
         assert!(of("when { principal.subject == \"a\" }").caller);
         assert!(of("when { context has tenant }").caller);
+        assert!(of("when { {\"has\": principal in Group::\"g\"}[\"has\"] }").caller);
+        assert!(of("when { {\"Value\": context.time > datetime(\"2026-01-01\")}[\"Value\"] }").time);
         assert!(of("when { context.time < datetime(\"2026-01-01\") }").time);
         assert!(of("unless { context.approved }").approved);
         let mentions =
@@ -211,5 +253,24 @@ mod tests {
         assert_eq!(mentions.labels.iter().collect::<Vec<_>>(), ["a", "b"]);
         assert_eq!(mentions.scopes.iter().collect::<Vec<_>>(), ["c"]);
         assert_eq!(of("when { resource.changes }"), Mentions::default());
+    }
+
+    #[test]
+    fn a_missing_value_matters_to_who_looks_at_it_or_at_what_it_is_part_of() {
+        for (condition, misses) in [
+            ("when { context.arguments.order == {qty: 1} }", true),
+            ("when { context.arguments.orders.contains({qty: 1}) }", false),
+            ("when { context.arguments.order.price == 1 }", true),
+            ("when { context.arguments.order.price.net == 1 }", true),
+            ("when { context.arguments has order.price }", true),
+            ("when { context.arguments.order has price }", true),
+            ("when { context.arguments has order && context.arguments.order.qty == 1 }", false),
+            ("when { context.arguments has order.qty }", false),
+            ("when { context.arguments == context.arguments }", true),
+            ("when { (if true then context.arguments.order else {qty: 1}).qty == 1 }", true),
+        ] {
+            let place = ["order".to_owned(), "price".to_owned()];
+            assert_eq!(of(condition).misses(&place), misses, "{condition}");
+        }
     }
 }

@@ -333,3 +333,71 @@ fn the_revision_changes_with_policies_and_with_what_they_read_of_tools() {
     };
     assert_ne!(revision(&labelled), revision(&bare));
 }
+
+#[test]
+fn a_prohibition_behind_a_carriage_return_is_in_force() {
+    let policy = policy(
+        "permit(principal, action, resource);\n// no writes\rforbid(principal, action, resource) \
+         when { resource.changes };\n",
+    );
+    assert_eq!(sees(&policy, &dana()), ["invoice_list", "weather"]);
+}
+
+/// Decides of the arguments of an order, which has a price that Cedar cannot hold.
+fn ordered(conditions: &str, arguments: &str) -> Decision {
+    let price = r#""type":"object","properties":{"qty":{"type":"integer"},"price":{"type":"number"}},"required":["qty"]"#;
+    let properties = format!(r#""order":{{{price}}},"items":{{"type":"array","items":{{{price}}}}}"#);
+    let catalogue = callgate_core::snapshot::Catalogue::new([super::tool(
+        "order",
+        callgate_core::contract::Effect::Read,
+        &properties,
+        &[],
+    )])
+    .unwrap();
+    let text = format!(
+        "permit(principal, action == Action::\"list\", resource);
+         @id(\"order\") permit(principal, action == Action::\"call:order\", resource) {conditions};"
+    );
+    let texts = [super::PolicyText::new("a.cedar", text)];
+    let clock: Arc<SetClock> = Arc::default();
+    let loaded = super::load(&texts, "shop", &catalogue, clock, Default::default());
+    let policy = loaded.policy.unwrap_or_else(|| panic!("{:?}", loaded.faults));
+    decide(&policy, &catalogue, &dana(), "order", arguments, false)
+}
+
+#[test]
+fn what_is_left_out_of_an_object_is_named_and_denies_who_looks_at_the_whole() {
+    let exact = r#"{"order":{"qty":1},"items":[{"qty":1}]}"#;
+    let cut = r#"{"order":{"qty":1,"price":1000000.5},"items":[{"qty":1,"price":0.5}]}"#;
+    for (conditions, cut_is_permitted) in [
+        ("when { context.inexpressible.isEmpty() }", false),
+        ("when { context.arguments has order && context.arguments.order == {qty: 1} }", false),
+        ("when { context.arguments has items && context.arguments.items.contains({qty: 1}) }", false),
+        ("unless { context.arguments has order && context.arguments.order has price }", false),
+        ("when { context.arguments has order && context.arguments.order.qty == 1 }", true),
+        ("when { context.arguments has items }", true),
+    ] {
+        assert_eq!(ordered(conditions, exact), permit(&["order"]), "{conditions}");
+        let permitted = matches!(ordered(conditions, cut), Decision::Permit { .. });
+        assert_eq!(permitted, cut_is_permitted, "{conditions}");
+    }
+}
+
+#[test]
+fn asking_for_an_argument_without_a_type_denies_where_it_is_there() {
+    let unless = "unless { context.arguments has other }";
+    assert_eq!(ordered(unless, "{}"), permit(&["order"]));
+    assert!(matches!(ordered(unless, r#"{"other":1.5}"#), Decision::Deny { .. }));
+}
+
+#[test]
+fn two_tokens_of_one_person_share_what_is_kept() {
+    let policy = policy("permit(principal in Group::\"staff\", action, resource);");
+    let tokens = [1, 2].map(|end| dana().with_expiry(callgate_core::port::Timestamp(end)));
+    sees(&policy, &tokens[0]);
+    let before = policy.evaluations();
+    for token in tokens.iter().cycle().take(6) {
+        assert_eq!(sees(&policy, token).len(), 3);
+    }
+    assert_eq!(policy.evaluations(), before);
+}
