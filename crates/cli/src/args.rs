@@ -155,7 +155,7 @@ pub(crate) struct PolicySchema {
 /// Arguments of `callgate audit`.
 #[derive(Args, Debug)]
 pub(crate) struct Audit {
-    /// The configuration whose [audit] table says where the trail is.
+    /// The configuration whose `[audit]` table says where the trail is.
     #[arg(long, short, default_value = "callgate.toml", value_name = "FILE", global = true)]
     pub(crate) config: PathBuf,
     #[command(subcommand)]
