@@ -115,6 +115,7 @@ pub enum Durability {
 /// | `arguments` | 4,096 bytes | of the arguments that a tool names for the trail |
 /// | `detail` | 1,024 characters | of the reason |
 /// | `policies` | 2,048 bytes | of the list of policy ids |
+/// | `log_bytes` | 16 MiB | the log beside a SQLite file shrinks to this when a reader that made it grow is gone |
 /// | `breaks` | 100 | what a verification reports before it only counts |
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -143,6 +144,8 @@ pub struct Limits {
     pub detail: usize,
     /// Bytes of the list of policy ids.
     pub policies: usize,
+    /// Bytes that the log beside a SQLite file keeps.
+    pub log_bytes: u32,
     /// Breaks that a verification reports one by one.
     pub breaks: usize,
 }
@@ -162,6 +165,7 @@ impl Default for Limits {
             arguments: 4096,
             detail: 1024,
             policies: 2048,
+            log_bytes: 16 << 20,
             breaks: 100,
         }
     }

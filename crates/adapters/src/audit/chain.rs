@@ -26,6 +26,24 @@ pub struct Link {
     pub hash: Digest,
 }
 
+impl Link {
+    /// Whether a chain whose end is `end` still holds this place, which was written before; `kept` is the
+    /// hash of the record that has its number now.
+    pub(super) fn judge(self, end: Self, kept: Option<Digest>) -> Result<(), String> {
+        if end.seq < self.seq {
+            return Err(format!(
+                "the end of the trail was cut off: record {} was written, and the last is {}",
+                self.seq, end.seq
+            ));
+        }
+        let other = if end.seq == self.seq { Some(end.hash) } else { kept };
+        if other.is_some_and(|other| other != self.hash) {
+            return Err(format!("record {} was exchanged for another", self.seq));
+        }
+        Ok(())
+    }
+}
+
 /// The end of a chain at some moment, as it is exported.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Head {

@@ -21,7 +21,7 @@ use super::chain::{Link, Linker, checkpoint_body, checkpoint_of, genesis};
 use super::column::{Column, Shape};
 use super::read::{self, Bound, Failure, Filter, Reader, Row, StoreHead};
 use super::schema::{Dialect, VERSION};
-use super::writer::{Pruned, Store, StoreError, now_us};
+use super::writer::{Pruned, Store, StoreError};
 use super::{Checkpoint, Durability, Limits, Options};
 
 /// How long connecting may take.
@@ -39,8 +39,9 @@ pub struct PostgresStore {
     config: Config,
     runtime: Runtime,
     open: Option<Open>,
-    /// The id of the store that was found first; another one is another trail.
-    known: Option<String>,
+    /// The id of the store that was found first, and its end as it was written last; another one is
+    /// another trail.
+    known: Option<(String, Link)>,
 }
 
 struct Open {
@@ -76,7 +77,7 @@ impl PostgresStore {
     fn with<T>(
         &mut self,
         options: &Options,
-        work: impl AsyncFn(&Open) -> Result<T, Failed>,
+        work: impl AsyncFn(&Open, Link) -> Result<(T, Link), Failed>,
     ) -> Result<T, StoreError> {
         let Self { config, runtime, open, known } = self;
         runtime.block_on(async {
@@ -85,25 +86,25 @@ impl PostgresStore {
                     Some(current) => current,
                     None => {
                         let fresh = timeout(CONNECT, Open::new(config, options)).await;
-                        let fresh = fresh.unwrap_or_else(|_| Err(late()))?;
-                        if known.get_or_insert_with(|| fresh.id.clone()) != &fresh.id {
-                            return Err(StoreError::new(
-                                "another trail is in its place",
-                                "restart the server to begin a new one, after finding out who put it there",
-                            ));
+                        let (fresh, end) = fresh.unwrap_or_else(|_| Err(late()))?;
+                        if known.get_or_insert_with(|| (fresh.id.clone(), end)).0 != fresh.id {
+                            return Err(StoreError::new("another trail is in its place", REPLACED));
                         }
                         fresh
                     }
                 };
-                let done = timeout(options.limits.answer, work(&current)).await;
+                let Some((_, end)) = known else { return Err(late()) };
+                let done = timeout(options.limits.answer, work(&current, *end)).await;
                 match done {
-                    Ok(Ok(value)) => {
+                    Ok(Ok((value, written))) => {
+                        *end = written;
                         *open = Some(Open { used: true, ..current });
                         return Ok(value);
                     }
                     // A connection that was closed while it was idle did nothing of this.
-                    Ok(Err(Failed { before: true, error })) if current.used && is_gone(&error) => {}
-                    Ok(Err(Failed { error, .. })) => return Err(explained(&error)),
+                    Ok(Err(Failed::Database { before: true, error })) if current.used && is_gone(&error) => {}
+                    Ok(Err(Failed::Database { error, .. })) => return Err(explained(&error)),
+                    Ok(Err(Failed::Cut(message))) => return Err(StoreError::new(message, REPLACED)),
                     Err(_) => return Err(late()),
                 }
             }
@@ -111,10 +112,15 @@ impl PostgresStore {
     }
 }
 
-/// Why a piece of work failed, and whether it failed before anything could have been written.
-struct Failed {
-    error: tokio_postgres::Error,
-    before: bool,
+const REPLACED: &str =
+    "find out who did it, restore the tables, or restart the server to go on with what is there";
+
+/// Why a piece of work failed.
+enum Failed {
+    /// The database did not do it; whether that was before anything could have been written.
+    Database { error: tokio_postgres::Error, before: bool },
+    /// The end that was written is not there any more.
+    Cut(String),
 }
 
 /// Whether the connection ended: the server closed it, or told it to end.
@@ -125,7 +131,7 @@ fn is_gone(error: &tokio_postgres::Error) -> bool {
 
 impl From<tokio_postgres::Error> for Failed {
     fn from(error: tokio_postgres::Error) -> Self {
-        Self { error, before: false }
+        Self::Database { error, before: false }
     }
 }
 
@@ -135,23 +141,23 @@ fn late() -> StoreError {
 
 impl Store for PostgresStore {
     fn open(&mut self, options: &Options) -> Result<(), StoreError> {
-        self.with(options, async |_| Ok(()))
+        self.with(options, async |_, end| Ok(((), end)))
     }
 
     fn append(&mut self, bodies: &[&Body], options: &Options) -> Result<(), StoreError> {
-        self.with(options, async |open| {
-            let end = open.begin().await?;
-            open.append_and_commit(end, bodies).await.map_err(Failed::from)
+        self.with(options, async |open, known| {
+            let end = open.begin(known).await?;
+            Ok(((), open.append_and_commit(end, bodies).await?))
         })
     }
 
     fn prune(&mut self, now_us: i64, options: &Options) -> Result<Pruned, StoreError> {
-        self.with(options, async |open| open.prune(now_us, options).await)
+        self.with(options, async |open, known| open.prune(now_us, options, known).await)
     }
 }
 
 impl Open {
-    async fn new(config: &Config, options: &Options) -> Result<Self, StoreError> {
+    async fn new(config: &Config, options: &Options) -> Result<(Self, Link), StoreError> {
         let client = connect(config).await.map_err(|error| explained(&error))?;
         let Limits { lock_wait, answer, .. } = options.limits;
         let synchronous = match options.durability {
@@ -172,19 +178,33 @@ impl Open {
         let update = client.prepare("update callgate_audit_store set seq = $1, hash = $2");
         let (head, insert, update) =
             try_join3(head, insert, update).await.map_err(|error| explained(&error))?;
-        Ok(Self { client, id, head, insert, update, used: false })
+        let row = client.query_one("select seq, hash from callgate_audit_store", &[]).await;
+        let end = row.and_then(|row| Ok(Link { seq: row.try_get(0)?, hash: digest_at(&row, 1)? }));
+        let end = end.map_err(|error| explained(&error))?;
+        Ok((Self { client, id, head, insert, update, used: false }, end))
     }
 
     /// Begins a transaction that holds the end of the chain.
-    async fn begin(&self) -> Result<Link, Failed> {
+    async fn begin(&self, known: Link) -> Result<Link, Failed> {
         let begin = self.client.batch_execute("begin isolation level read committed");
         let head = self.client.query_one(&self.head, &[]);
         // Both are sent at once and answered in their order.
-        let ((), row) = try_join(begin, head).await.map_err(|error| Failed { error, before: true })?;
-        Ok(Link { seq: row.try_get(0)?, hash: digest_at(&row, 1)? })
+        let ((), row) =
+            try_join(begin, head).await.map_err(|error| Failed::Database { error, before: true })?;
+        let end = Link { seq: row.try_get(0)?, hash: digest_at(&row, 1)? };
+        if end != known {
+            // Another instance wrote, or somebody took away what was written.
+            let kept = self
+                .client
+                .query_opt("select hash from callgate_audit where seq = $1", &[&known.seq])
+                .await?;
+            let kept = kept.map(|row| digest_at(&row, 0)).transpose()?;
+            known.judge(end, kept).map_err(Failed::Cut)?;
+        }
+        Ok(end)
     }
 
-    async fn append_and_commit(&self, end: Link, bodies: &[&Body]) -> Result<(), tokio_postgres::Error> {
+    async fn append_and_commit(&self, end: Link, bodies: &[&Body]) -> Result<Link, tokio_postgres::Error> {
         let mut linker = Linker::new(&self.id, end);
         let mut places = Vec::with_capacity(bodies.len());
         for body in bodies {
@@ -199,19 +219,19 @@ impl Open {
         let update = self.client.execute(&self.update, &update_parameters);
         // A transaction in which something failed is rolled back by its commit.
         let commit = self.client.batch_execute("commit");
-        try_join3(insert, update, commit).await.map(|_| ())
+        try_join3(insert, update, commit).await.map(|_| end)
     }
 
-    async fn prune(&self, now_us: i64, options: &Options) -> Result<Pruned, Failed> {
-        let end = self.begin().await?;
+    async fn prune(&self, now_us: i64, options: &Options, known: Link) -> Result<(Pruned, Link), Failed> {
+        let end = self.begin(known).await?;
         let step = i64::from(options.limits.prune_step.max(1));
         let row = self.client.query_one("select min(seq) from callgate_audit", &[]).await?;
         let first: Option<i64> = row.try_get(0)?;
-        let Some(first) = first else { return self.nothing().await };
+        let Some(first) = first else { return self.nothing(end).await };
         let through = self.last_checkpoint().await?.map_or(0, |checkpoint| checkpoint.through.seq);
         if first > through {
             let removable = self.removable(first, end.seq, now_us, options).await?;
-            let Some(through) = removable else { return self.nothing().await };
+            let Some(through) = removable else { return self.nothing(end).await };
             let row = self
                 .client
                 .query_one("select hash, time_us from callgate_audit where seq = $1", &[&through])
@@ -219,18 +239,17 @@ impl Open {
             let hash = digest_at(&row, 0)?;
             let removed = through.saturating_sub(first).saturating_add(1);
             let body = checkpoint_body(now_us, Link { seq: through, hash }, removed, row.try_get(1)?);
-            self.append_and_commit(end, &[&body]).await?;
-            return Ok(Pruned::More);
+            return Ok((Pruned::More, self.append_and_commit(end, &[&body]).await?));
         }
         let until = through.min(first.saturating_add(step).saturating_sub(1));
         self.client.execute("delete from callgate_audit where seq <= $1", &[&until]).await?;
         self.client.batch_execute("commit").await?;
-        Ok(Pruned::More)
+        Ok((Pruned::More, end))
     }
 
-    async fn nothing(&self) -> Result<Pruned, Failed> {
+    async fn nothing(&self, end: Link) -> Result<(Pruned, Link), Failed> {
         self.client.batch_execute("rollback").await?;
-        Ok(Pruned::Done)
+        Ok((Pruned::Done, end))
     }
 
     async fn last_checkpoint(&self) -> Result<Option<Checkpoint>, Failed> {
@@ -384,9 +403,8 @@ async fn make(client: &Client, id: &str) -> Result<(), tokio_postgres::Error> {
         let start = genesis(id);
         client
             .execute(
-                "insert into callgate_audit_store (one, version, id, created_us, seq, hash) values (1, $1, $2, $3, 0, \
-                 $4)",
-                &[&VERSION, &id, &now_us(), &start.hash.as_bytes().as_slice()],
+                "insert into callgate_audit_store (one, version, id, seq, hash) values (1, $1, $2, 0, $3)",
+                &[&VERSION, &id, &start.hash.as_bytes().as_slice()],
             )
             .await?;
     }
@@ -406,6 +424,19 @@ pub struct PostgresReader {
     // Before the runtime, which it needs to end.
     client: Client,
     runtime: Runtime,
+    /// How long one question may take.
+    patience: Duration,
+}
+
+/// An answer of the database, or that it took too long.
+async fn in_time<T>(
+    patience: Duration,
+    question: impl Future<Output = Result<T, tokio_postgres::Error>>,
+) -> Result<T, Failure> {
+    match timeout(patience, question).await {
+        Ok(answer) => answer.map_err(|error| unreadable(&error)),
+        Err(_) => Err(Failure::Unreachable("the database does not answer in time".to_owned())),
+    }
 }
 
 impl PostgresReader {
@@ -417,13 +448,24 @@ impl PostgresReader {
         let config = crate::postgres::config(url)
             .map_err(|(message, remedy)| Failure::Unreachable(format!("{message}; {remedy}")))?;
         let runtime = runtime().map_err(Failure::Unreachable)?;
-        let client = runtime.block_on(async {
+        let client = runtime.block_on(in_time(READ, async {
             let client = connect(&config).await?;
             // One transaction, so that all questions see the same trail.
             client.batch_execute("begin isolation level repeatable read read only").await?;
             Ok(client)
-        });
-        Ok(Self { client: client.map_err(|error| unreadable(&error))?, runtime })
+        }))?;
+        Ok(Self { client, runtime, patience: READ })
+    }
+
+    /// The same with another bound on the time that one question may take.
+    #[must_use]
+    pub fn with_patience(mut self, patience: Duration) -> Self {
+        self.patience = patience;
+        self
+    }
+
+    fn ask<T>(&self, question: impl Future<Output = Result<T, tokio_postgres::Error>>) -> Result<T, Failure> {
+        self.runtime.block_on(in_time(self.patience, question))
     }
 
     fn rows(&self, (text, bound): (String, Vec<Bound>)) -> Result<Vec<Row>, Failure> {
@@ -436,10 +478,7 @@ impl PostgresReader {
                 }
             })
             .collect();
-        let found =
-            self.runtime.block_on(async { timeout(READ, self.client.query(&text, &parameters)).await });
-        let late = |_| Failure::Unreachable("the database does not answer in time".to_owned());
-        let found = found.map_err(late)?.map_err(|error| unreadable(&error))?;
+        let found = self.ask(self.client.query(&text, &parameters))?;
         found.iter().map(|found| row(found).map_err(|error| Failure::Damaged(error.to_string()))).collect()
     }
 }
@@ -447,7 +486,7 @@ impl PostgresReader {
 impl Reader for PostgresReader {
     fn head(&mut self) -> Result<StoreHead, Failure> {
         let question = self.client.query_one("select id, version, seq, hash from callgate_audit_store", &[]);
-        let row = self.runtime.block_on(question).map_err(|error| unreadable(&error))?;
+        let row = self.ask(question)?;
         let read = || {
             let end = Link { seq: row.try_get(2)?, hash: digest_at(&row, 3)? };
             Ok((StoreHead { id: row.try_get(0)?, end }, row.try_get::<_, i64>(1)?))

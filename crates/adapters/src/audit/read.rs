@@ -196,7 +196,19 @@ fn pattern(text: &str) -> String {
 
 /// A store that can be read.
 pub trait Reader {
-    /// What the store says about itself. From the first question on, everything is read as it was then.
+    /// From here on everything is read as it is now, where the store can do that, until it is released.
+    /// The store may have to keep what is replaced meanwhile, so nothing may wait in between.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    fn hold(&mut self) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    /// The end of what `hold` began.
+    fn release(&mut self) {}
+
+    /// What the store says about itself.
     ///
     /// # Errors
     /// The store cannot be read.
@@ -257,6 +269,18 @@ const PAGE: u32 = 2000;
 /// # Errors
 /// The trail cannot be reached. What is damaged in it is a break.
 pub fn verify(reader: &mut dyn Reader, heads: &[Head], limit: usize) -> Result<Verified, Failure> {
+    match reader.hold() {
+        Ok(()) => {}
+        Err(Failure::Damaged(message)) => return Ok(Verified::damaged(message)),
+        Err(other) => return Err(other),
+    }
+    let verified = verify_held(reader, heads, limit);
+    reader.release();
+    verified
+}
+
+/// Reads all of a trail as it was when it was held.
+fn verify_held(reader: &mut dyn Reader, heads: &[Head], limit: usize) -> Result<Verified, Failure> {
     let head = match reader.head() {
         Ok(head) => head,
         Err(Failure::Damaged(message)) => return Ok(Verified::damaged(message)),

@@ -67,8 +67,7 @@ impl Dialect {
         // it grows at its end, and a search of any combination reads it alone.
         format!(
             "create table callgate_audit_store (\n  one {integer} primary key check (one = 1),\n  version \
-             {integer} not null,\n  id text not null,\n  created_us {integer} not null,\n  seq {integer} not \
-             null,\n  hash {bytes} not null\n){end};\n\
+             {integer} not null,\n  id text not null,\n  seq {integer} not null,\n  hash {bytes} not null\n){end};\n\
              create table callgate_audit (\n  seq {integer} primary key,\n{columns}  previous {bytes} not null,\n  \
              hash {bytes} not null\n){end};\n\
              create index callgate_audit_search on callgate_audit\n  (time_us, tool, principal, tenant, decision, \

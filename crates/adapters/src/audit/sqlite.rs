@@ -1,27 +1,30 @@
 //! A trail in a SQLite file of its own.
 //!
 //! Several processes may write one file: each transaction begins by taking the write lock and reading the
-//! end of the chain. A file that holds anything else is refused, and one that vanished is never made anew
-//! in secret. The writer drives the store; the command line reads with the reader.
+//! end of the chain. A file that holds anything else is refused before it is changed; one that vanished, was
+//! emptied, replaced or cut off is refused too, and never made anew in secret. The writer drives the store; the command line reads with the reader.
 
 use std::path::{Path, PathBuf};
 
 use callgate_core::contract::digest::Digest;
 use callgate_core::port::{Entropy as _, SystemEntropy};
+use rusqlite::config::DbConfig;
 use rusqlite::types::{ToSqlOutput, ValueRef};
-use rusqlite::{Connection, OpenFlags, ToSql, TransactionBehavior};
+use rusqlite::{Connection, OpenFlags, OptionalExtension as _, ToSql, TransactionBehavior};
 
 use super::body::{Body, Value};
 use super::chain::{Link, Linker, checkpoint_body, checkpoint_of, genesis};
 use super::column::{Column, Shape};
-use super::read::{self, Bound, Failure, Filter, Reader, Row, StoreHead};
+use super::read::{self, Bound, Row};
 use super::schema::{Dialect, VERSION};
-use super::writer::{Pruned, Store, StoreError, now_us};
+use super::writer::{Pruned, Store, StoreError};
 use super::{Durability, Options};
 
 mod file;
+mod reader;
 
-use file::FileId;
+use file::Found;
+pub use reader::SqliteReader;
 
 /// `CGAT`: tells what the file is.
 const APPLICATION: i32 = 0x4347_4154;
@@ -33,52 +36,125 @@ const VACUUM_PAGES: u32 = 2000;
 pub struct SqliteStore {
     path: PathBuf,
     open: Option<Open>,
-    /// Whether the file was there: from then on it is never made again.
-    known: bool,
+    /// What was found and written last: from then on nothing else is taken for it.
+    known: Option<Known>,
+}
+
+/// What is known of a trail that was opened: which file, which store, and its end as it was written last.
+#[derive(Clone, Debug)]
+struct Known {
+    file: Option<Found>,
+    id: String,
+    end: Link,
 }
 
 #[derive(Debug)]
 struct Open {
     connection: Connection,
     id: String,
-    file: Option<FileId>,
 }
 
 impl SqliteStore {
     /// A store on a file, which is made when it is opened and not there.
     #[must_use]
     pub fn new(path: impl Into<PathBuf>) -> Self {
-        Self { path: path.into(), open: None, known: false }
+        Self { path: path.into(), open: None, known: None }
     }
 
-    fn opened(&mut self, options: &Options) -> Result<&mut Open, StoreError> {
-        // A file that was replaced or removed would otherwise be written on, where nobody looks.
-        let replaced = |open: &Open| open.file.is_some() && FileId::of(&self.path) != open.file;
-        if self.open.as_ref().is_some_and(replaced) {
-            self.open = None;
-        }
-        match &mut self.open {
-            Some(open) => Ok(open),
-            place => {
-                if self.known && !self.path.exists() {
-                    return Err(StoreError::new(
-                        format!("{} was removed", self.path.display()),
-                        "put the file back, or restart the server to begin a new trail",
-                    ));
+    fn opened(&mut self, options: &Options) -> Result<(&mut Open, &mut Known), StoreError> {
+        if let Some(known) = &mut self.known {
+            // Asked before each group: an open connection answers from its memory and its log, and would
+            // not notice that nothing of it will be found again.
+            if let Err(error) = present(&self.path, known, self.open.as_ref()) {
+                if let Some(open) = self.open.take() {
+                    open.leave();
                 }
-                let open = Open::new(&self.path, options)?;
-                self.known = true;
-                Ok(place.insert(open))
+                return Err(error);
             }
         }
+        let open = match &mut self.open {
+            Some(open) => open,
+            place => {
+                let (open, end) = Open::new(&self.path, options, self.known.is_none())?;
+                match &self.known {
+                    Some(known) if known.id != open.id => {
+                        open.leave();
+                        return Err(StoreError::new(
+                            format!("{} holds another trail", self.path.display()),
+                            REPLACED,
+                        ));
+                    }
+                    Some(_) => {}
+                    None => {
+                        self.known = Some(Known { file: Found::of(&self.path), id: open.id.clone(), end });
+                    }
+                }
+                place.insert(open)
+            }
+        };
+        match &mut self.known {
+            Some(known) => Ok((open, known)),
+            // It was set above.
+            None => Err(StoreError::new("nothing is known of the trail", "restart the server")),
+        }
     }
 
-    fn failed(&mut self, error: &rusqlite::Error) -> StoreError {
-        let error = explained(error, &self.path);
-        // Whatever state the connection is in, the next attempt begins with a new one.
-        self.open = None;
-        error
+    fn work<T>(
+        &mut self,
+        options: &Options,
+        work: impl FnOnce(&mut Open, &mut Link) -> Result<T, Fault>,
+    ) -> Result<T, StoreError> {
+        let (open, known) = self.opened(options)?;
+        work(open, &mut known.end).map_err(|fault| {
+            // Whatever state the connection is in, the next attempt begins with a new one.
+            let open = self.open.take();
+            match fault {
+                Fault::Sqlite(error) => explained(&error, &self.path),
+                Fault::Cut(message) => {
+                    if let Some(open) = open {
+                        open.leave();
+                    }
+                    StoreError::new(format!("{}: {message}", self.path.display()), REPLACED)
+                }
+            }
+        })
     }
+}
+
+const REPLACED: &str =
+    "put the file and its log (-wal) back as they were; or find out who did it, move them away and restart";
+
+/// Why a piece of work failed.
+enum Fault {
+    Sqlite(rusqlite::Error),
+    /// The end that was written is not there any more.
+    Cut(String),
+}
+
+impl From<rusqlite::Error> for Fault {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Sqlite(error)
+    }
+}
+
+/// Whether the file is the one that was opened, as far as that can be told without opening it: doing that
+/// beside SQLite would give up the locks that SQLite holds, and opening an empty file deletes its log.
+fn present(path: &Path, known: &mut Known, open: Option<&Open>) -> Result<(), StoreError> {
+    let problem = |what: &str| Err(StoreError::new(format!("{} {what}", path.display()), REPLACED));
+    let Some(found) = Found::of(path) else { return problem("was removed") };
+    if found.length == 0 {
+        return problem("was emptied");
+    }
+    let Some(before) = known.file.replace(found) else { return Ok(()) };
+    if found.id != before.id {
+        known.file = Some(before);
+        return problem("was replaced by another file");
+    }
+    // It shrinks only when retention gives pages back, and then to what SQLite says.
+    if found.length < before.length && open.is_some_and(|open| open.length() > found.length) {
+        return problem("was cut off");
+    }
+    Ok(())
 }
 
 impl Store for SqliteStore {
@@ -87,55 +163,79 @@ impl Store for SqliteStore {
     }
 
     fn append(&mut self, bodies: &[&Body], options: &Options) -> Result<(), StoreError> {
-        self.opened(options)?.append(bodies).map_err(|error| self.failed(&error))
+        self.work(options, |open, known| open.append(bodies, known))
     }
 
     fn prune(&mut self, now_us: i64, options: &Options) -> Result<Pruned, StoreError> {
-        self.opened(options)?.prune(now_us, options).map_err(|error| self.failed(&error))
+        self.work(options, |open, known| open.prune(now_us, options, known))
     }
 }
 
 impl Open {
-    fn new(path: &Path, options: &Options) -> Result<Self, StoreError> {
-        file::make(path).map_err(|error| {
-            let message = format!("{} cannot be made: {error}", path.display());
-            StoreError::new(message, "check that the directory is there and can be written to")
-        })?;
-        let file = FileId::of(path);
+    fn new(path: &Path, options: &Options, make: bool) -> Result<(Self, Link), StoreError> {
+        if make {
+            file::make(path).map_err(|error| {
+                let message = format!("{} cannot be made: {error}", path.display());
+                StoreError::new(message, "check that the directory is there and can be written to")
+            })?;
+            // An empty file is a new one only where no log is left of another: SQLite would delete it.
+            if Found::of(path).is_some_and(|found| found.length == 0) && file::has_log(path) {
+                return Err(StoreError::new(
+                    format!("{} is empty, and the log beside it holds records", path.display()),
+                    "put the file back that the log belongs to, or move both away to begin a new trail",
+                ));
+            }
+        }
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let failed = |error: rusqlite::Error| explained(&error, path);
         let mut connection = Connection::open_with_flags(path, flags).map_err(failed)?;
         connection.busy_timeout(options.limits.lock_wait).map_err(failed)?;
-        let foreign = || {
-            StoreError::new(
+        // Looking changes nothing; only what is ours, or empty, is prepared.
+        let foreign = is_foreign(&connection).map_err(failed)?;
+        let made = match foreign {
+            true => Made::Foreign,
+            false => made(&mut connection, make).map_err(failed)?,
+        };
+        match made {
+            Made::Trail { id, version: VERSION, end } => {
+                prepare(&connection, options).map_err(failed)?;
+                Ok((Self { connection, id }, end))
+            }
+            Made::Trail { version, .. } => Err(StoreError::new(
+                format!(
+                    "{} has tables of version {version}, and this program writes {VERSION}",
+                    path.display()
+                ),
+                "use the program that wrote it, or another file",
+            )),
+            Made::Foreign => Err(StoreError::new(
                 format!("{} is a database of something else", path.display()),
                 "give the trail a file of its own",
-            )
-        };
-        prepare(&mut connection, options).map_err(failed)?;
-        let id = match made(&mut connection).map_err(failed)? {
-            Made::Trail { id, version: VERSION } => id,
-            Made::Trail { version, .. } => {
-                return Err(StoreError::new(
-                    format!(
-                        "{} has tables of version {version}, and this program writes {VERSION}",
-                        path.display()
-                    ),
-                    "use the program that wrote it, or another file",
-                ));
-            }
-            Made::Foreign => return Err(foreign()),
-        };
-        Ok(Self { connection, id, file })
+            )),
+        }
     }
 
-    fn append(&mut self, bodies: &[&Body]) -> rusqlite::Result<()> {
+    /// Closes the connection and leaves the log as it is, for whoever finds out what happened.
+    fn leave(self) {
+        drop(self.connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true));
+    }
+
+    /// How long the file is by what SQLite knows; nothing where that cannot be asked.
+    fn length(&self) -> u64 {
+        let pragma = |name| self.connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
+        let length = pragma("page_count").and_then(|pages| Ok(pages.saturating_mul(pragma("page_size")?)));
+        length.ok().and_then(|length| u64::try_from(length).ok()).unwrap_or(0)
+    }
+
+    fn append(&mut self, bodies: &[&Body], known: &mut Link) -> Result<(), Fault> {
         let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        append_to(&transaction, &self.id, bodies)?;
-        transaction.commit()
+        let end = append_to(&transaction, &self.id, bodies, *known)?;
+        transaction.commit()?;
+        *known = end;
+        Ok(())
     }
 
-    fn prune(&mut self, now_us: i64, options: &Options) -> rusqlite::Result<Pruned> {
+    fn prune(&mut self, now_us: i64, options: &Options, known: &mut Link) -> Result<Pruned, Fault> {
         let step = options.limits.prune_step.max(1);
         let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let first: Option<i64> =
@@ -145,7 +245,7 @@ impl Open {
         if first > through {
             let Some(through) = removable(&transaction, first, now_us, options)? else {
                 drop(transaction);
-                return self.shrink();
+                return Ok(self.shrink()?);
             };
             let (hash, until_us) = transaction.query_row(
                 "select hash, time_us from callgate_audit where seq = ?1",
@@ -154,8 +254,9 @@ impl Open {
             )?;
             let removed = through.saturating_sub(first).saturating_add(1);
             let body = checkpoint_body(now_us, Link { seq: through, hash }, removed, until_us);
-            append_to(&transaction, &self.id, &[&body])?;
+            let end = append_to(&transaction, &self.id, &[&body], *known)?;
             transaction.commit()?;
+            *known = end;
             return Ok(Pruned::More);
         }
         // What a checkpoint accounts for goes in steps, also after the process was interrupted.
@@ -217,10 +318,18 @@ fn removable(
     Ok(through.map(|through| through.min(end)).filter(|through| *through >= first))
 }
 
-fn append_to(connection: &Connection, id: &str, bodies: &[&Body]) -> rusqlite::Result<()> {
+fn append_to(connection: &Connection, id: &str, bodies: &[&Body], known: Link) -> Result<Link, Fault> {
     let end = connection
         .prepare_cached("select seq, hash from callgate_audit_store")?
         .query_row([], |row| Ok(Link { seq: row.get(0)?, hash: digest(row.get_ref(1)?)? }))?;
+    if end != known {
+        // Another process wrote, or somebody took away what was written.
+        let kept = connection
+            .prepare_cached("select hash from callgate_audit where seq = ?1")?
+            .query_row([known.seq], |row| digest(row.get_ref(0)?))
+            .optional()?;
+        known.judge(end, kept).map_err(Fault::Cut)?;
+    }
     let mut linker = Linker::new(id, end);
     let places = vec!["?"; Column::COUNT + 3].join(", ");
     let mut insert = connection.prepare_cached(&format!(
@@ -241,13 +350,13 @@ fn append_to(connection: &Connection, id: &str, bodies: &[&Body]) -> rusqlite::R
     connection
         .prepare_cached("update callgate_audit_store set seq = ?1, hash = ?2")?
         .execute((end.seq, end.hash.as_bytes().as_slice()))?;
-    Ok(())
+    Ok(end)
 }
 
-fn prepare(connection: &mut Connection, options: &Options) -> rusqlite::Result<()> {
-    // Both hold only for a file without tables, and are without effect on any other.
-    connection.pragma_update(None, "auto_vacuum", "incremental")?;
+/// How a trail is written. The mode of the journal stays in the file, so no other file may get here.
+fn prepare(connection: &Connection, options: &Options) -> rusqlite::Result<()> {
     connection.pragma_update(None, "journal_mode", "wal")?;
+    connection.pragma_update(None, "journal_size_limit", options.limits.log_bytes)?;
     let synchronous = match options.durability {
         Durability::Full => "full",
         Durability::Normal => "normal",
@@ -260,32 +369,44 @@ fn prepare(connection: &mut Connection, options: &Options) -> rusqlite::Result<(
 
 /// What a file holds.
 enum Made {
-    Trail { id: String, version: i64 },
+    Trail { id: String, version: i64, end: Link },
     Foreign,
 }
 
-/// The id of the store, which is made if the file is empty.
-fn made(connection: &mut Connection) -> rusqlite::Result<Made> {
+/// Whether a file holds what is not a trail. It only reads.
+fn is_foreign(connection: &Connection) -> rusqlite::Result<bool> {
+    let objects: i64 = connection.query_row("select count(*) from sqlite_schema", [], |row| row.get(0))?;
+    let application: i32 = connection.pragma_query_value(None, "application_id", |row| row.get(0))?;
+    Ok(application != APPLICATION && (objects > 0 || application != 0))
+}
+
+/// The store in a file, which is made if the file is empty and that is wanted. It is made before the file
+/// has a log, so that a file with a log is never empty.
+fn made(connection: &mut Connection, make: bool) -> rusqlite::Result<Made> {
+    if make {
+        // It holds for a file without tables only.
+        connection.pragma_update(None, "auto_vacuum", "incremental")?;
+    }
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    if is_foreign(&transaction)? {
+        return Ok(Made::Foreign);
+    }
     let objects: i64 = transaction.query_row("select count(*) from sqlite_schema", [], |row| row.get(0))?;
-    if objects == 0 {
+    if objects == 0 && make {
         let id = random_id()?;
         transaction.pragma_update(None, "application_id", APPLICATION)?;
         transaction.execute_batch(&Dialect::Sqlite.tables())?;
-        let start = genesis(&id);
+        let end = genesis(&id);
         transaction.execute(
-            "insert into callgate_audit_store (one, version, id, created_us, seq, hash) values (1, ?1, ?2, ?3, 0, ?4)",
-            (VERSION, &id, now_us(), start.hash.as_bytes().as_slice()),
+            "insert into callgate_audit_store (one, version, id, seq, hash) values (1, ?1, ?2, 0, ?3)",
+            (VERSION, &id, end.hash.as_bytes().as_slice()),
         )?;
         transaction.commit()?;
-        return Ok(Made::Trail { id, version: VERSION });
+        return Ok(Made::Trail { id, version: VERSION, end });
     }
-    let application: i32 = transaction.pragma_query_value(None, "application_id", |row| row.get(0))?;
-    if application != APPLICATION {
-        return Ok(Made::Foreign);
-    }
-    transaction.query_row("select id, version from callgate_audit_store", [], |row| {
-        Ok(Made::Trail { id: row.get(0)?, version: row.get(1)? })
+    transaction.query_row("select id, version, seq, hash from callgate_audit_store", [], |row| {
+        let end = Link { seq: row.get(2)?, hash: digest(row.get_ref(3)?)? };
+        Ok(Made::Trail { id: row.get(0)?, version: row.get(1)?, end })
     })
 }
 
@@ -305,96 +426,6 @@ fn last_checkpoint(connection: &Connection) -> rusqlite::Result<Option<super::Ch
         Some(found) => checkpoint_of(&row(found)?),
         None => None,
     })
-}
-
-/// The reading side of a file. It never writes.
-#[derive(Debug)]
-pub struct SqliteReader {
-    connection: Connection,
-    path: PathBuf,
-}
-
-impl SqliteReader {
-    /// Opens a file that is there.
-    ///
-    /// # Errors
-    /// There is none, or it cannot be read.
-    pub fn open(path: impl Into<PathBuf>) -> Result<Self, Failure> {
-        let path = path.into();
-        if !path.exists() {
-            return Err(Failure::Unreachable(format!(
-                "there is no audit trail at {}; a server makes it when it starts",
-                path.display()
-            )));
-        }
-        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let open = || {
-            let connection = Connection::open_with_flags(&path, flags)?;
-            connection.busy_timeout(std::time::Duration::from_secs(5))?;
-            connection.pragma_update(None, "query_only", true)?;
-            connection.pragma_update(None, "trusted_schema", false)?;
-            // One transaction, so that all questions see the same trail.
-            connection.execute_batch("begin")?;
-            Ok(connection)
-        };
-        let connection = open().map_err(|error| unreadable(&error, &path))?;
-        Ok(Self { connection, path })
-    }
-
-    fn rows(&self, (text, bound): (String, Vec<Bound>)) -> Result<Vec<Row>, Failure> {
-        let read = || {
-            let mut statement = self.connection.prepare_cached(&text)?;
-            let mut rows = statement.query(rusqlite::params_from_iter(bound))?;
-            let mut out = Vec::new();
-            while let Some(found) = rows.next()? {
-                out.push(row(found)?);
-            }
-            Ok(out)
-        };
-        read().map_err(|error| unreadable(&error, &self.path))
-    }
-}
-
-impl Reader for SqliteReader {
-    fn head(&mut self) -> Result<StoreHead, Failure> {
-        let read = || {
-            self.connection.query_row("select id, version, seq, hash from callgate_audit_store", [], |row| {
-                let end = Link { seq: row.get(2)?, hash: digest(row.get_ref(3)?)? };
-                Ok((StoreHead { id: row.get(0)?, end }, row.get::<_, i64>(1)?))
-            })
-        };
-        let (head, version) = read().map_err(|error| unreadable(&error, &self.path))?;
-        if version == VERSION {
-            return Ok(head);
-        }
-        Err(Failure::Damaged(format!("the tables have version {version}, and this program reads {VERSION}")))
-    }
-
-    fn newest(&mut self, filter: &Filter, limit: u32) -> Result<Vec<Row>, Failure> {
-        self.rows(filter.newest(limit, Dialect::Sqlite))
-    }
-
-    fn after(&mut self, seq: i64, filter: &Filter, limit: u32) -> Result<Vec<Row>, Failure> {
-        self.rows(filter.after(seq, limit, Dialect::Sqlite))
-    }
-
-    fn checkpoint(&mut self) -> Result<Option<Row>, Failure> {
-        self.rows((read::last_checkpoint(), Vec::new())).map(|rows| rows.into_iter().next())
-    }
-
-    fn integrity(&mut self) -> Result<Vec<String>, Failure> {
-        let read = || {
-            let mut statement = self.connection.prepare("pragma integrity_check(20)")?;
-            let mut rows = statement.query([])?;
-            let mut notes = Vec::new();
-            while let Some(row) = rows.next()? {
-                notes.extend(row.get::<_, String>(0)?.lines().map(str::to_owned));
-            }
-            notes.retain(|note| note != "ok");
-            Ok(notes)
-        };
-        read().map_err(|error| unreadable(&error, &self.path))
-    }
 }
 
 fn row(row: &rusqlite::Row<'_>) -> rusqlite::Result<Row> {
@@ -465,21 +496,4 @@ fn explained(error: &rusqlite::Error, path: &Path) -> StoreError {
         _ => ("SQLite failed", "check the file with `callgate audit verify`"),
     };
     StoreError::new(format!("{}: {message} ({error})", path.display()), remedy)
-}
-
-/// What went wrong with a file that is read.
-fn unreadable(error: &rusqlite::Error, path: &Path) -> Failure {
-    use rusqlite::ErrorCode as Code;
-    let message = format!("{}: {error}", path.display());
-    match error.sqlite_error_code() {
-        Some(
-            Code::DatabaseBusy
-            | Code::DatabaseLocked
-            | Code::CannotOpen
-            | Code::PermissionDenied
-            | Code::OutOfMemory
-            | Code::ReadOnly,
-        ) => Failure::Unreachable(message),
-        _ => Failure::Damaged(message),
-    }
 }

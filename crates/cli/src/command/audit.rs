@@ -210,6 +210,10 @@ fn export(reading: &Reading, filter: &Filter) -> Result<(), Failure> {
         let Some(last) = rows.last() else { return Ok(()) };
         seq = last.seq;
         print_lines(&rows, &head.id);
+        // What a running server adds meanwhile is for the next export.
+        if seq >= head.end.seq {
+            return Ok(());
+        }
     }
 }
 

@@ -60,7 +60,14 @@ fn a_rebuilt_chain_is_found_with_an_exported_head() {
     assert_eq!(kinds(&verified(&path, &[])), []);
     assert_eq!(kinds(&verified(&path, std::slice::from_ref(&exported))), [BreakKind::Truncated]);
     let bodies: Vec<_> = (100..110).map(super::body).collect();
-    super::Store::append(&mut store, &bodies.iter().collect::<Vec<_>>(), &options()).unwrap();
+    let bodies: Vec<_> = bodies.iter().collect();
+    // The process that wrote what is gone notices it; one that starts afterwards cannot know.
+    let refused = super::Store::append(&mut store, &bodies, &options()).unwrap_err();
+    assert!(refused.message.contains("was cut off: record 20 was written, and the last is 15"), "{refused}");
+    drop(store);
+    let mut store = super::SqliteStore::new(&path);
+    super::Store::open(&mut store, &options()).unwrap();
+    super::Store::append(&mut store, &bodies, &options()).unwrap();
     assert_eq!(kinds(&verified(&path, &[])), []);
     assert_eq!(kinds(&verified(&path, std::slice::from_ref(&exported))), [BreakKind::Head]);
     drop(filled(&other, 20, &options()));

@@ -186,6 +186,47 @@ async fn a_file_that_is_removed_while_it_is_written_is_noticed_and_not_made_agai
     assert!(!path.exists());
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_file_that_is_emptied_or_replaced_while_it_is_written_is_noticed_and_not_written_on() {
+    let directory = tempfile::tempdir().unwrap();
+    let read = contract(Effect::Read);
+    for how in ["emptied", "replaced by nothing", "replaced by another trail"] {
+        let path = directory.path().join(format!("{}.db", how.replace(' ', "-")));
+        let trail = Trail::start(SqliteStore::new(&path), options()).unwrap();
+        record(&trail, &read, 1).await.unwrap();
+        let aside = path.with_extension("aside");
+        match how {
+            "emptied" => drop(std::fs::File::create(&path).unwrap()),
+            "replaced by nothing" => {
+                std::fs::rename(&path, &aside).unwrap();
+                drop(std::fs::File::create(&path).unwrap());
+            }
+            _ => {
+                std::fs::rename(&path, &aside).unwrap();
+                let other = directory.path().join("other.db");
+                drop(filled(&other, 1, &options()));
+                std::fs::rename(&other, &path).unwrap();
+            }
+        }
+        assert_eq!(record(&trail, &read, 2).await, Err(Code::GateUnavailable), "{how}");
+        assert!(trail.fault().is_some(), "{how}");
+        if how != "replaced by another trail" {
+            assert_eq!(std::fs::metadata(&path).unwrap().len(), 0, "{how}: nothing new was begun in secret");
+        }
+    }
+}
+
+#[test]
+fn a_database_of_something_else_is_refused_before_it_is_changed() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("billing.db");
+    Connection::open(&path).unwrap().execute_batch("create table invoices (id integer)").unwrap();
+    let before = std::fs::read(&path).unwrap();
+    let error = Trail::start(SqliteStore::new(&path), options()).unwrap_err();
+    assert!(error.message.contains("is a database of something else"), "{error}");
+    assert_eq!(std::fs::read(&path).unwrap(), before, "not even the mode of its journal changed");
+}
+
 /// A record that nobody waits for.
 fn hand_over(trail: &Trail) {
     let record = Record::new(call_id(1, 1), Timestamp(1000), "invoice_list", ResultKind::Cancelled);
