@@ -139,6 +139,13 @@ impl Reading {
         made.map_err(|error| unwritable(format!("{error}; {}", error.remedy)))
     }
 
+    /// Whether the file lets records be removed by age or size.
+    #[must_use]
+    pub fn has_retention(&self) -> bool {
+        let table = self.config.audit.as_ref();
+        table.is_some_and(|table| table.retention_days.is_some() || table.retention_bytes.is_some())
+    }
+
     /// The connection string of a trail in PostgreSQL.
     fn url(&self) -> Result<String, ReadingError> {
         let url = self.config.audit.as_ref().and_then(|table| table.url.as_ref());

@@ -194,6 +194,11 @@ pub struct Verified {
     pub breaks: Vec<Break>,
     /// How many more there are.
     pub more: u64,
+    /// The checkpoint that accounts for records which are gone. Whoever can write the store can write one too,
+    /// so it must be judged by the retention that is configured.
+    pub removed: Option<Checkpoint>,
+    /// Exported heads of records that the checkpoint says were removed: nothing is left to compare them with.
+    pub uncompared: u64,
 }
 
 impl Verified {
@@ -333,13 +338,17 @@ impl Verifier {
                 self.report(Some(seq), BreakKind::Missing, message);
             } else if let Some(checkpoint) = self.checkpoint
                 && checkpoint.through.seq == seq
-                && checkpoint.through.hash != hash
             {
-                let message = format!("the checkpoint {} names another record {seq}", checkpoint.seq);
-                self.report(Some(seq), BreakKind::Checkpoint, message);
+                if checkpoint.through.hash != hash {
+                    let message = format!("the checkpoint {} names another record {seq}", checkpoint.seq);
+                    self.report(Some(seq), BreakKind::Checkpoint, message);
+                }
+            } else {
+                self.found.uncompared += 1;
             }
         }
         self.found.last = self.last;
+        self.found.removed = self.checkpoint;
         self.found
     }
 

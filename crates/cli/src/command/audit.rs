@@ -7,8 +7,8 @@ use std::io::Read as _;
 use std::path::Path;
 
 use callgate_adapters::audit::{
-    Column, Filter, Head, Reader, Row, Verified, format_time, parse_heads, parse_time, verify, write_head,
-    write_row,
+    Break, BreakKind, Column, Filter, Head, Reader, Row, Verified, format_time, parse_heads, parse_time,
+    verify, write_head, write_row,
 };
 use callgate_core::port::{Clock as _, SystemClock};
 use callgate_gateway::trail::{Reading, ReadingError};
@@ -240,12 +240,26 @@ fn verify_chain(reading: &Reading, heads: Option<&Path>, json: bool) -> Result<(
         }
         Err(other) => return Err(failed(other)),
     };
+    let found = judge_removal(found, reading.has_retention());
     if json {
         print_json(&found)
     } else {
         print_found(&found, heads.len())
     }
     if found.breaks.is_empty() { Ok(()) } else { Err(Failure::Broken) }
+}
+
+/// A checkpoint excuses what is gone only where records may be removed at all.
+fn judge_removal(mut found: Verified, has_retention: bool) -> Verified {
+    if let (Some(checkpoint), false) = (found.removed, has_retention) {
+        let message = format!(
+            "records up to {} were removed, says record {}, and the configuration removes none; if it did before, \
+             compare the heads that were exported then",
+            checkpoint.through.seq, checkpoint.seq
+        );
+        found.breaks.push(Break { seq: Some(checkpoint.seq), kind: BreakKind::Checkpoint, message });
+    }
+    found
 }
 
 fn print_found(found: &Verified, heads: usize) {
@@ -257,6 +271,18 @@ fn print_found(found: &Verified, heads: usize) {
         say!("and {} more", found.more);
     }
     let plural = |count| if count == 1 { "" } else { "s" };
+    if let Some(checkpoint) = found.removed {
+        say!(
+            "records up to {} were removed by retention, says record {}",
+            checkpoint.through.seq,
+            checkpoint.seq
+        );
+    }
+    if found.uncompared > 0 {
+        let count = found.uncompared;
+        say!("{count} head{} of removed records could not be compared", plural(count));
+    }
+    let heads = (heads as u64).saturating_sub(found.uncompared);
     let range = match (found.first, found.last) {
         (Some(first), Some(last)) => {
             format!("{} record{}, {first} to {}", found.records, plural(found.records), last.seq)
@@ -264,7 +290,7 @@ fn print_found(found: &Verified, heads: usize) {
         _ => "no records".to_owned(),
     };
     let breaks = found.breaks.len() as u64 + found.more;
-    say!("{range}; {} head{} compared; {breaks} break{}", heads, plural(heads as u64), plural(breaks));
+    say!("{range}; {} head{} compared; {breaks} break{}", heads, plural(heads), plural(breaks));
 }
 
 fn print_json(found: &Verified) {
@@ -284,6 +310,14 @@ fn print_json(found: &Verified) {
     push_integer(&mut line, found.records);
     line.push_str(",\"breaks\":");
     push_integer(&mut line, found.breaks.len() as u64 + found.more);
+    if let Some(checkpoint) = found.removed {
+        line.push_str(",\"removedThrough\":");
+        push_integer(&mut line, checkpoint.through.seq);
+        line.push_str(",\"removedBy\":");
+        push_integer(&mut line, checkpoint.seq);
+    }
+    line.push_str(",\"uncomparedHeads\":");
+    push_integer(&mut line, found.uncompared);
     if let (Some(first), Some(last)) = (found.first, found.last) {
         line.push_str(",\"first\":");
         push_integer(&mut line, first);
@@ -294,4 +328,23 @@ fn print_json(found: &Verified) {
     }
     line.push('}');
     say!("{line}");
+}
+
+#[cfg(test)]
+mod tests {
+    use callgate_adapters::audit::{BreakKind, Checkpoint, Link, Verified};
+    use callgate_core::contract::digest::Digest;
+
+    use super::judge_removal;
+
+    #[test]
+    fn a_checkpoint_excuses_nothing_where_no_record_may_be_removed() {
+        let through = Link { seq: 5, hash: Digest::of_bytes(b"5") };
+        let found = || Verified { removed: Some(Checkpoint { seq: 6, through }), ..Verified::default() };
+        assert!(judge_removal(found(), true).breaks.is_empty());
+        let judged = judge_removal(found(), false);
+        let [only] = &judged.breaks[..] else { panic!("{judged:?}") };
+        assert_eq!((only.seq, only.kind), (Some(6), BreakKind::Checkpoint));
+        assert!(judge_removal(Verified::default(), false).breaks.is_empty());
+    }
 }

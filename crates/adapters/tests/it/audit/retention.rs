@@ -50,11 +50,18 @@ fn everything_may_be_too_old_and_the_chain_goes_on() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("audit.db");
     let options = aged(1);
-    let mut store = filled(&path, 50, &options);
+    let mut store = filled(&path, 20, &options);
+    let early = head(&path);
+    for number in 21..=50 {
+        store.append(&[&super::body(number)], &options).unwrap();
+    }
     let now = 1_700_000_000_000_000 + 3 * DAY;
     while store.prune(now, &options).unwrap() == Pruned::More {}
-    let found = verified(&path, &[]);
+    // Nothing is left to compare the early head with, and the verification says so.
+    let found = verified(&path, &[early]);
     assert_eq!((found.first, found.records, kinds(&found)), (Some(51), 1, vec![]));
+    assert_eq!(found.removed.map(|checkpoint| (checkpoint.through.seq, checkpoint.seq)), Some((50, 51)));
+    assert_eq!(found.uncompared, 1);
     let later = super::body(99);
     store.append(&[&later], &options).unwrap();
     // The checkpoint itself is kept until a later one replaces it.
