@@ -3,6 +3,9 @@ use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Child, Stdio};
 
+use callgate_protocol::Revision;
+use callgate_testkit::wire::assert_server_message;
+
 use super::support::{callgate, run, stderr};
 
 const META: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}"#;
@@ -62,6 +65,7 @@ fn calls_over_stdio_are_answered_and_the_end_of_input_ends_the_process() {
     let mut answers: Vec<serde_json::Value> = String::from_utf8(output.stdout)
         .unwrap()
         .lines()
+        .inspect(|line| assert_server_message(Revision::V2026_07_28, Some("tools/call"), line))
         .map(|line| serde_json::from_str(line).unwrap())
         .collect();
     answers.sort_by_key(|answer| answer["id"].as_u64());
@@ -153,6 +157,8 @@ pub(crate) fn post(address: &str, tool: &str, body: &str) -> String {
     .unwrap();
     let mut answer = String::new();
     stream.read_to_string(&mut answer).unwrap();
+    let (_, message) = answer.split_once("\r\n\r\n").unwrap();
+    assert_server_message(Revision::V2026_07_28, Some("tools/call"), message);
     answer
 }
 

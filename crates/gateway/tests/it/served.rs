@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use callgate_gateway::{Gate, Reloader};
+use callgate_protocol::Revision;
 use callgate_server::{HttpOptions, HttpServer, Server, Shutdown};
+use callgate_testkit::wire::assert_server_message;
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -116,7 +118,9 @@ impl Served {
     }
 
     async fn request(&self, method: &str, name: Option<&str>, params: &str) -> String {
-        self.send(method, name, params).await.text().await.unwrap()
+        let text = self.send(method, name, params).await.text().await.unwrap();
+        assert_server_message(Revision::V2026_07_28, Some(method), &text);
+        text
     }
 
     async fn send(&self, method: &str, name: Option<&str>, params: &str) -> reqwest::Response {
@@ -149,6 +153,7 @@ impl Served {
         let headers = headers.map(|(name, value)| format!("{name}: {value:?}")).collect();
         let status = answer.status().as_u16();
         let text = answer.text().await.unwrap();
+        assert_server_message(Revision::V2026_07_28, Some(method), &text);
         Got { status, headers, body: serde_json::from_str(&text).unwrap_or_default() }
     }
 
