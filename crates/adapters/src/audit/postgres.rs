@@ -199,7 +199,11 @@ impl Open {
                 .query_opt("select hash from callgate_audit where seq = $1", &[&known.seq])
                 .await?;
             let kept = kept.map(|row| digest_at(&row, 0)).transpose()?;
-            known.judge(end, kept).map_err(Failed::Cut)?;
+            if let Err(message) = known.judge(end, kept) {
+                // The row would stay locked until this connection is looked after again.
+                self.client.batch_execute("rollback").await?;
+                return Err(Failed::Cut(message));
+            }
         }
         Ok(end)
     }

@@ -227,6 +227,70 @@ fn a_database_of_something_else_is_refused_before_it_is_changed() {
     assert_eq!(std::fs::read(&path).unwrap(), before, "not even the mode of its journal changed");
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_file_that_is_emptied_while_it_is_written_refuses_calls_and_its_log_is_kept() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("audit.db");
+    let log = directory.path().join("audit.db-wal");
+    let trail = Trail::start(SqliteStore::new(&path), options()).unwrap();
+    let read = contract(Effect::Read);
+    record(&trail, &read, 1).await.unwrap();
+    std::fs::OpenOptions::new().write(true).truncate(true).open(&path).unwrap();
+    for number in 2..4 {
+        assert_eq!(record(&trail, &read, number).await, Err(Code::GateUnavailable));
+    }
+    assert!(trail.fault().unwrap().contains("was emptied"), "{:?}", trail.fault());
+    drop(trail);
+    // What was answered is in the log still; a start on the empty file would delete it.
+    assert!(std::fs::metadata(&log).unwrap().len() > 0);
+    let error = Trail::start(SqliteStore::new(&path), options()).unwrap_err();
+    assert!(error.message.contains("the log beside it holds records"), "{error}");
+    assert!(std::fs::metadata(&log).unwrap().len() > 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_file_that_is_replaced_while_it_is_written_is_refused_and_used_again_when_it_is_back() {
+    let directory = tempfile::tempdir().unwrap();
+    let (path, old) = (directory.path().join("audit.db"), directory.path().join("audit.old"));
+    let trail = Trail::start(SqliteStore::new(&path), options()).unwrap();
+    let read = contract(Effect::Read);
+    for number in 0..3 {
+        record(&trail, &read, number).await.unwrap();
+    }
+    std::fs::rename(&path, &old).unwrap();
+    std::fs::write(&path, "").unwrap();
+    assert_eq!(record(&trail, &read, 3).await, Err(Code::GateUnavailable));
+    assert_eq!(std::fs::metadata(&path).unwrap().len(), 0, "a new trail was begun");
+    drop(filled(&directory.path().join("other.db"), 5, &options()));
+    std::fs::rename(directory.path().join("other.db"), &path).unwrap();
+    assert_eq!(record(&trail, &read, 4).await, Err(Code::GateUnavailable));
+    assert!(trail.fault().unwrap().contains("replaced"), "{:?}", trail.fault());
+    std::fs::rename(&old, &path).unwrap();
+    until(|| trail.ready(&read).is_ok()).await;
+    drop(trail);
+    let found = verified(&path, &[]);
+    // Three records, and the note of the two that were lost.
+    assert_eq!((found.records, kinds(&found)), (4, vec![]));
+}
+
+#[test]
+fn an_end_that_is_cut_off_while_it_is_written_is_noticed_and_not_written_over() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("audit.db");
+    let mut store = filled(&path, 5, &options());
+    let cut = "delete from callgate_audit where seq > 2;
+               update callgate_audit_store set (seq, hash) = (select seq, hash from callgate_audit where seq = 2)";
+    Connection::open(&path).unwrap().execute_batch(cut).unwrap();
+    let later = super::body(9);
+    let error = store.append(&[&later], &options()).unwrap_err();
+    assert!(error.message.contains("cut off"), "{error}");
+    // Another writer makes the numbers right again, but not the hashes.
+    drop(filled(&path, 4, &options()));
+    let error = store.append(&[&later], &options()).unwrap_err();
+    assert!(error.message.contains("exchanged"), "{error}");
+    assert_eq!(verified(&path, &[]).records, 6);
+}
+
 /// A record that nobody waits for.
 fn hand_over(trail: &Trail) {
     let record = Record::new(call_id(1, 1), Timestamp(1000), "invoice_list", ResultKind::Cancelled);

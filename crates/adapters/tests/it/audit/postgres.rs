@@ -195,3 +195,37 @@ fn old_records_leave_and_zero_bytes_in_names_are_kept_as_characters() {
     assert_eq!(row.body.text(Column::Tool), Some("a\u{FFFD}b\u{1b}[2J"));
     assert_eq!(kinds(&verified(&url, &[])), []);
 }
+
+#[test]
+fn an_end_that_is_cut_off_is_noticed_by_the_instance_that_wrote_it() {
+    let runtime = Runtime::new().unwrap();
+    let url = place(&runtime, "cut");
+    init_postgres(&url).unwrap();
+    let mut writer = store(&url);
+    let bodies: Vec<_> = (0..5).map(body).collect();
+    writer.append(&bodies.iter().collect::<Vec<_>>(), &options()).unwrap();
+    let cut = "delete from callgate_audit where seq > 2;
+               update callgate_audit_store set (seq, hash) = (select seq, hash from callgate_audit where seq = 2)";
+    execute(&runtime, &url, cut);
+    let error = writer.append(&[&body(9)], &options()).unwrap_err();
+    assert!(error.message.contains("cut off"), "{error}");
+    // Another instance makes the numbers right again, but not the hashes.
+    store(&url).append(&bodies.iter().collect::<Vec<_>>(), &options()).unwrap();
+    let error = writer.append(&[&body(9)], &options()).unwrap_err();
+    assert!(error.message.contains("exchanged"), "{error}");
+    assert_eq!(verified(&url, &[]).records, 7);
+}
+
+#[test]
+fn a_reader_does_not_wait_for_a_lock_without_end() {
+    let runtime = Runtime::new().unwrap();
+    let url = place(&runtime, "readerlock");
+    init_postgres(&url).unwrap();
+    let (client, connection) = runtime.block_on(tokio_postgres::connect(&url, NoTls)).unwrap();
+    runtime.spawn(connection);
+    runtime
+        .block_on(client.batch_execute("begin; lock table callgate_audit_store in access exclusive mode"))
+        .unwrap();
+    let mut reader = PostgresReader::open(&url).unwrap().with_patience(Duration::from_millis(200));
+    assert!(reader.head().unwrap_err().to_string().contains("in time"));
+}

@@ -92,3 +92,21 @@ fn a_store_over_its_size_shrinks_below_it() {
     let found = verified(&path, &[]);
     assert!(found.records > 1000 && kinds(&found).is_empty(), "{found:?}");
 }
+
+#[test]
+fn a_reader_that_stays_open_does_not_make_the_log_grow() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("audit.db");
+    let mut options = options();
+    options.durability = callgate_adapters::audit::Durability::Normal;
+    let mut store = filled(&path, 100, &options);
+    let mut reader = SqliteReader::open(&path).unwrap();
+    assert_eq!(reader.head().unwrap().end.seq, 100);
+    assert_eq!(reader.after(0, &Filter::default(), 10).unwrap().len(), 10);
+    for number in 0..2000 {
+        store.append(&[&super::body(number)], &options).unwrap();
+    }
+    let log = std::fs::metadata(directory.path().join("audit.db-wal")).unwrap().len();
+    assert!(log < 8 << 20, "{log} bytes");
+    assert_eq!(reader.after(10, &Filter::default(), 10).unwrap().len(), 10);
+}
