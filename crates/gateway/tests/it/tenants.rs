@@ -17,8 +17,9 @@ use tokio::runtime::Runtime;
 
 use crate::served::{Files, Got, Served};
 
-/// The tenants. Their names are the marks, and stand in no other text.
-const TENANTS: [&str; 3] = ["zqa", "zqb", "zqc"];
+/// The tenants. Their names are the marks, and stand in no other text: they are long enough that no cursor or
+/// digest spells one by chance.
+const TENANTS: [&str; 3] = ["zqalpha", "zqbravo", "zqcharlie"];
 const ROWS: usize = 7;
 const STATUS: [&str; 3] = ["open", "overdue", "paid"];
 
@@ -96,12 +97,12 @@ output = { reference = { type = "string" }, ratio = { type = "integer" } }
 const POLICIES: [&str; 7] = [
     "permit(principal, action, resource);",
     "permit(principal in Group::\"g1\", action, resource);",
-    "permit(principal in Tenant::\"zqb\", action, resource);",
-    "permit(principal, action, resource) when { context has tenant && context.tenant == \"zqc\" };",
-    "@id(\"zqa-rule\") forbid(principal, action == Action::\"call:total\", resource) \
+    "permit(principal in Tenant::\"zqbravo\", action, resource);",
+    "permit(principal, action, resource) when { context has tenant && context.tenant == \"zqcharlie\" };",
+    "@id(\"zqalpha-rule\") forbid(principal, action == Action::\"call:total\", resource) \
      when { context.arguments.status == \"paid\" };",
     "forbid(principal in Group::\"g2\", action == Action::\"list\", resource == Tool::\"find\");",
-    "@id(\"zqb-rule\") forbid(principal, action == Action::\"call:ratio\", resource) \
+    "@id(\"zqbravo-rule\") forbid(principal, action == Action::\"call:ratio\", resource) \
      when { context.arguments.amount + 1 > 9000000000 };",
 ];
 
@@ -181,7 +182,7 @@ fn ask() -> impl Strategy<Value = Ask> {
         6 => (0..4_usize, 0..9_usize, 0..3_usize).prop_map(|(tool, number, of)| Ask::Call { tool, number, of }),
         3 => (0..6_usize).prop_map(|cursor| Ask::Page { cursor }),
         2 => (0..3_usize, 0..ROWS).prop_map(|(of, number)| Ask::Guess { of, number }),
-        2 => (0..3_usize, 0..5_usize).prop_map(|(of, length)| Ask::Complete { of, length }),
+        2 => (0..3_usize, 0..11_usize).prop_map(|(of, length)| Ask::Complete { of, length }),
     ]
 }
 
