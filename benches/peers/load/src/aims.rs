@@ -1,7 +1,8 @@
 //! What callgate is held to. Each aim that fails is said with the number that was reached.
 
-use crate::figures::Row;
+use crate::figures::{Row, round};
 use crate::options::Options;
+use crate::read_path::WHOLE;
 
 /// CPU of an echo call against raw hyper.
 const ECHO_RATIO: f64 = 1.6;
@@ -13,6 +14,8 @@ const ECHO_BLOCKS: f64 = 20.0;
 const LIST_RATIO: f64 = 1.2;
 /// Calls a second over pipelined stdio.
 const STDIO_CALLS: f64 = 300_000.0;
+/// Calls a second of the whole read path against an echo of rmcp that has no part of it.
+const WHOLE_RATIO: f64 = 2.0;
 
 /// Prints each aim with what was reached; true when all that were measured hold.
 pub fn hold(rows: &[Row], options: &Options) -> bool {
@@ -35,6 +38,19 @@ pub fn hold(rows: &[Row], options: &Options) -> bool {
             let reached = reached.map_or_else(|| "-".to_owned(), |v| v.to_string());
             eprintln!("aim: {case}: {what}: {reached} (aim {aim}): {verdict}");
         };
+    let found = |case: &str, subject: &str| rows.iter().find(|r| r.case == case && r.subject == subject);
+    if let Some(whole) = found("sql-read-http-16", WHOLE) {
+        let reached =
+            found("echo-http-16", "rmcp").map(|r| round(whole.calls_per_s_median / r.calls_per_s_median));
+        let at_least = |v: f64| v >= WHOLE_RATIO;
+        judge(
+            whole.case,
+            "the whole read path's calls a second against an echo of rmcp",
+            reached,
+            &at_least,
+            format!(">= {WHOLE_RATIO}"),
+        );
+    }
     for row in ours {
         match row.case {
             "echo-http-1" | "echo-http-16" | "echo-http-64" => {

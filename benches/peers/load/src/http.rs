@@ -23,10 +23,15 @@ pub struct Seen {
 }
 
 /// Sends one request and returns the body of its answer.
-pub fn once(authority: &str, workload: Workload, index: usize) -> Result<Vec<u8>, Failure> {
+pub fn once(
+    authority: &str,
+    token: Option<&str>,
+    workload: Workload,
+    index: usize,
+) -> Result<Vec<u8>, Failure> {
     runtime()?.block_on(async {
         let mut connection = Connection::open(authority).await?;
-        let mut template = Template::http(workload, authority);
+        let mut template = Template::http(workload, authority, token);
         connection.call(template.fill(index)).await?;
         Ok(connection.body)
     })
@@ -35,6 +40,7 @@ pub fn once(authority: &str, workload: Workload, index: usize) -> Result<Vec<u8>
 /// Makes `calls` calls over `connections` connections and checks every answer.
 pub fn drive(
     authority: &str,
+    token: Option<&str>,
     workload: Workload,
     expected: Expected,
     connections: usize,
@@ -53,7 +59,7 @@ pub fn drive(
         let mut tasks = Vec::with_capacity(connections);
         for mut connection in open {
             let (next, latencies) = (Rc::clone(&next), Rc::clone(&latencies));
-            let mut template = Template::http(workload, authority);
+            let mut template = Template::http(workload, authority, token);
             tasks.push(tokio::task::spawn_local(async move {
                 loop {
                     let index = next.get();

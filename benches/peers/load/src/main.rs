@@ -12,6 +12,7 @@ mod message;
 mod options;
 mod peers;
 mod process;
+mod read_path;
 mod report;
 mod stdio;
 mod subject;

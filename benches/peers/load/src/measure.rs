@@ -130,7 +130,7 @@ fn start(
     };
     let body = match &mut pipes {
         Some(pipes) => pipes.once(0)?,
-        None => http::once(&server.authority, case.workload, 0)?,
+        None => http::once(&server.authority, subject.token(), case.workload, 0)?,
     };
     let expected = Expected::learn(case.workload, subject.is_floor(), 0, &body)?;
     Ok(Running { subject, server, pipes, expected, samples: Vec::new(), calls })
@@ -154,6 +154,7 @@ impl Running {
             None => {
                 let mut seen = http::drive(
                     &self.server.authority,
+                    self.subject.token(),
                     case.workload,
                     self.expected,
                     case.connections,
@@ -188,7 +189,7 @@ pub fn reference_answer(workload: Workload, options: &Options) -> Result<PathBuf
             }
             let program = subject.program(asked, options, &file)?;
             let server = Server::http(&program, &options.out.join("reference.log"), START)?;
-            http::once(&server.authority, asked, 0)
+            http::once(&server.authority, subject.token(), asked, 0)
         };
         match asking() {
             Ok(body) => {

@@ -26,18 +26,19 @@ impl Template {
         Self::new(bytes)
     }
 
-    /// The same as an HTTP request.
-    pub fn http(workload: Workload, authority: &str) -> Self {
+    /// The same as an HTTP request, with a bearer token if there is one.
+    pub fn http(workload: Workload, authority: &str, token: Option<&str>) -> Self {
         let body = body(workload);
         let (method, name) = match workload {
             Workload::EchoHttp | Workload::EchoStdio => ("tools/call", "Mcp-Name: echo\r\n"),
             Workload::SqlHttp => ("tools/call", "Mcp-Name: invoice_get\r\n"),
             Workload::ListHttp => ("tools/list", ""),
         };
+        let authorization = token.map_or_else(String::new, |t| format!("Authorization: Bearer {t}\r\n"));
         let mut bytes = format!(
             "POST /mcp HTTP/1.1\r\nHost: {authority}\r\nContent-Type: application/json\r\n\
              Accept: application/json, text/event-stream\r\nMCP-Protocol-Version: 2026-07-28\r\n\
-             Mcp-Method: {method}\r\n{name}Content-Length: {}\r\n\r\n",
+             Mcp-Method: {method}\r\n{name}{authorization}Content-Length: {}\r\n\r\n",
             body.len()
         )
         .into_bytes();

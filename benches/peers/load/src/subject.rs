@@ -10,6 +10,7 @@ use crate::case::{Case, LISTED_TOOLS, Workload};
 use crate::options::Options;
 use crate::peers::{self, Peer};
 use crate::process::Program;
+use crate::read_path::{Step, TOKEN};
 
 /// A server under test.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -20,6 +21,8 @@ pub enum Subject {
     CallgateAudit,
     /// The same trail, durable against the end of the process only.
     CallgateAuditNormal,
+    /// This project with the read path of a protected server, as far as the step says.
+    CallgateRead(Step),
     /// Fixed bytes over the same HTTP library.
     RawHyper,
     /// Fixed lines over stdio.
@@ -35,12 +38,17 @@ pub enum Subject {
 }
 
 /// All subjects; the floor and this project first.
-pub const SUBJECTS: [Subject; 9] = [
+pub const SUBJECTS: [Subject; 14] = [
     Subject::RawHyper,
     Subject::RawStdio,
     Subject::Callgate,
     Subject::CallgateAudit,
     Subject::CallgateAuditNormal,
+    Subject::CallgateRead(Step::Jwt),
+    Subject::CallgateRead(Step::Cedar),
+    Subject::CallgateRead(Step::Limits),
+    Subject::CallgateRead(Step::Audit),
+    Subject::CallgateRead(Step::Unremembered),
     Subject::Rmcp,
     Subject::RmcpDocumented,
     Subject::TypeScript,
@@ -54,6 +62,7 @@ impl Subject {
             Self::Callgate => "callgate",
             Self::CallgateAudit => "callgate-audit",
             Self::CallgateAuditNormal => "callgate-audit-normal",
+            Self::CallgateRead(step) => step.name(),
             Self::RawHyper => "raw-hyper",
             Self::RawStdio => "raw-stdio",
             Self::Rmcp => "rmcp",
@@ -68,17 +77,22 @@ impl Subject {
         matches!(self, Self::RawHyper | Self::RawStdio)
     }
 
-    /// Whether it keeps an audit trail.
-    fn keeps_a_trail(self) -> bool {
-        matches!(self, Self::CallgateAudit | Self::CallgateAuditNormal)
+    /// The bearer token that its requests carry.
+    pub fn token(self) -> Option<&'static str> {
+        matches!(self, Self::CallgateRead(_)).then(|| TOKEN.trim_end())
+    }
+
+    /// Whether it exists for the read from SQLite alone.
+    fn only_reads(self) -> bool {
+        matches!(self, Self::CallgateAudit | Self::CallgateAuditNormal | Self::CallgateRead(_))
     }
 
     /// Whether it takes part in a workload.
     pub fn serves(self, workload: Workload) -> bool {
         match workload {
-            Workload::EchoStdio => self != Self::RawHyper && !self.keeps_a_trail(),
-            Workload::SqlHttp => matches!(self, Self::Callgate | Self::RawHyper) || self.keeps_a_trail(),
-            Workload::EchoHttp | Workload::ListHttp => self != Self::RawStdio && !self.keeps_a_trail(),
+            Workload::EchoStdio => self != Self::RawHyper && !self.only_reads(),
+            Workload::SqlHttp => matches!(self, Self::Callgate | Self::RawHyper) || self.only_reads(),
+            Workload::EchoHttp | Workload::ListHttp => self != Self::RawStdio && !self.only_reads(),
         }
     }
 
@@ -94,6 +108,13 @@ impl Subject {
             (Self::Callgate | Self::RawHyper | Self::RawStdio, _) => 1,
             // A durable answer waits for the disk, which may be slow.
             (Self::CallgateAudit | Self::CallgateAuditNormal, _) => 5,
+            (Self::CallgateRead(step), _) => {
+                if step.keeps_a_trail() {
+                    5
+                } else {
+                    1
+                }
+            }
             // Its answers wait 40 ms for a delayed acknowledgement, whatever the number of connections.
             (Self::RmcpDocumented, Workload::EchoHttp) => return 25 * case.connections,
             (Self::Rmcp | Self::RmcpDocumented, Workload::ListHttp | Workload::EchoStdio) => 20,
@@ -111,7 +132,8 @@ impl Subject {
         let http = ["--listen", "127.0.0.1:0", "--workers", "1", "--tools", &tools];
         let answer = answer.display().to_string();
         match (self, workload) {
-            (Self::Callgate, Workload::SqlHttp) | (Self::CallgateAudit | Self::CallgateAuditNormal, _) => {
+            (Self::Callgate, Workload::SqlHttp)
+            | (Self::CallgateAudit | Self::CallgateAuditNormal | Self::CallgateRead(_), _) => {
                 let binary = options.callgate.as_ref().ok_or("--callgate is not given")?;
                 let config = sql_project(options, binary, self)?;
                 let config = config.display().to_string();
@@ -159,15 +181,15 @@ fn sql_project(options: &Options, binary: &Path, subject: Subject) -> Result<Pat
         if !status.success() {
             return Err("`callgate init` failed".into());
         }
-        let durability = match subject {
-            Subject::CallgateAudit => Some("full"),
-            Subject::CallgateAuditNormal => Some("normal"),
-            _ => None,
+        let trail = |durability| format!("\n[audit]\npath = \"audit.db\"\ndurability = \"{durability}\"\n");
+        let text = fs::read_to_string(&config)?;
+        let text = match subject {
+            Subject::CallgateAudit => text + &trail("full"),
+            Subject::CallgateAuditNormal => text + &trail("normal"),
+            Subject::CallgateRead(step) => step.prepare(&home, &text)?,
+            _ => text,
         };
-        if let Some(durability) = durability {
-            let table = format!("\n[audit]\npath = \"audit.db\"\ndurability = \"{durability}\"\n");
-            fs::write(&config, fs::read_to_string(&config)? + &table)?;
-        }
+        fs::write(&config, text)?;
     }
     Ok(config)
 }

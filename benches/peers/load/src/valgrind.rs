@@ -89,8 +89,13 @@ fn under(
         server.wait(START)?;
     } else {
         let server = Server::http(&program, &errors, START)?;
-        let expected = Expected::learn(workload, fixed, 0, &http::once(&server.authority, workload, 0)?)?;
-        http::drive(&server.authority, workload, expected, 1, calls)?;
+        let expected = Expected::learn(
+            workload,
+            fixed,
+            0,
+            &http::once(&server.authority, subject.token(), workload, 0)?,
+        )?;
+        http::drive(&server.authority, subject.token(), workload, expected, 1, calls)?;
         server.end()?;
     }
     let found = match tool {
