@@ -29,5 +29,9 @@ pub mod secret;
 #[cfg(feature = "sqlite")]
 pub mod sqlite;
 
+mod time;
+
+pub use time::parse_rfc3339;
+
 #[doc(hidden)]
 pub mod fuzzing;

@@ -4,6 +4,8 @@
 
 use jiff::{Span, Timestamp};
 
+use crate::time::parse_rfc3339;
+
 /// A time as RFC 3339 text in UTC, with microseconds.
 #[must_use]
 pub fn format_time(microseconds: i64) -> String {
@@ -21,12 +23,9 @@ pub fn parse_time(text: &str, now_us: i64) -> Result<i64, String> {
             "{text:?} is no time; write 2026-11-30T20:00:00Z, 2026-11-30, or how long ago as in 15m, 6h, 7d"
         )
     };
-    if let Ok(time) = text.parse::<Timestamp>() {
-        return Ok(time.as_microsecond());
-    }
     // A date is its first moment in UTC.
-    if let Ok(time) = format!("{text}T00:00:00Z").parse::<Timestamp>() {
-        return Ok(time.as_microsecond());
+    if let Ok(time) = parse_rfc3339(text).or_else(|_| parse_rfc3339(&format!("{text}T00:00:00Z"))) {
+        return Ok(time.0);
     }
     let unit = text.chars().last().ok_or_else(expected)?;
     let count = text.get(..text.len() - unit.len_utf8()).unwrap_or_default();

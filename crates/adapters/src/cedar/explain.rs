@@ -6,7 +6,6 @@
 
 use std::collections::BTreeSet;
 use std::ops::Range;
-use std::str::FromStr as _;
 
 use callgate_core::contract::Contract;
 use callgate_core::port::{Decision, Timestamp};
@@ -259,14 +258,4 @@ impl CedarPolicy {
             (PolicyChange::Without(policies.clone()), Decision::Permit { policies: verdict.policies })
         })
     }
-}
-
-/// A time as people write it: `2026-12-01T10:00:00Z`.
-///
-/// # Errors
-/// What is wrong with it.
-pub fn parse_time(text: &str) -> Result<Timestamp, String> {
-    jiff::Timestamp::from_str(text)
-        .map(|time| Timestamp(time.as_microsecond()))
-        .map_err(|error| error.to_string())
 }

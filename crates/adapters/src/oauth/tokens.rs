@@ -33,12 +33,6 @@ impl StaticToken {
         bool::from(self.digest.ct_eq(&other.digest))
     }
 
-    /// Reads a point in time as RFC 3339 has it.
-    #[must_use]
-    pub fn parse_time(text: &str) -> Option<Timestamp> {
-        text.parse::<jiff::Timestamp>().ok().map(|time| Timestamp(time.as_microsecond()))
-    }
-
     /// Reads `sha256:` and 64 hexadecimal digits.
     #[must_use]
     pub fn parse_digest(text: &str) -> Option<[u8; 32]> {

@@ -5,9 +5,8 @@
 
 use std::fmt::Write as _;
 
-use callgate_adapters::cedar::{
-    ExplainedPolicy, Explanation, PolicyCase, PolicyChange, PolicyState, parse_time,
-};
+use callgate_adapters::cedar::{ExplainedPolicy, Explanation, PolicyCase, PolicyChange, PolicyState};
+use callgate_adapters::parse_rfc3339;
 use callgate_core::contract::schema::Verdict;
 use callgate_core::port::Decision;
 use callgate_core::principal::Principal;
@@ -49,7 +48,7 @@ fn explain(arguments: &Explain) -> Result<(), Failure> {
     if given.root().kind() != Kind::Object {
         return Err(usage("--args must be one JSON object, for example '{\"status\":\"open\"}'".to_owned()));
     }
-    let at = arguments.at.as_deref().map(parse_time).transpose();
+    let at = arguments.at.as_deref().map(parse_rfc3339).transpose();
     let at = at.map_err(|error| usage(format!("--at: {error}; write it as 2026-12-01T10:00:00Z")))?;
     let mut principal = Principal::new(arguments.principal.as_str())
         .with_groups(arguments.groups.iter().map(String::as_str))

@@ -5,7 +5,8 @@ use callgate_core::principal::Principal;
 use callgate_protocol::json::{Document, Limits};
 
 use super::{catalogue, dana, policy};
-use crate::cedar::{Explanation, PolicyCase, PolicyChange, PolicyState, parse_time};
+use crate::cedar::{Explanation, PolicyCase, PolicyChange, PolicyState};
+use crate::parse_rfc3339;
 
 const TEXT: &str = "
 @id(\"staff\") permit(principal in Group::\"staff\", action, resource);
@@ -22,7 +23,7 @@ fn explain(principal: &Principal, tool: &str, arguments: &str, at: &str) -> Expl
     let arguments = Document::parse(arguments, &Limits::DEFAULT).unwrap();
     let contract = catalogue.find(tool).unwrap().contract();
     let mut case = PolicyCase::new(principal, contract, arguments.root());
-    case.at = Some(parse_time(at).unwrap());
+    case.at = Some(parse_rfc3339(at).unwrap());
     policy(TEXT).explain(case).unwrap()
 }
 

@@ -4,6 +4,7 @@
 //! Only the digest of a token stands in the file, so that who reads it cannot call. The auth tables read it.
 
 use callgate_adapters::oauth::StaticToken;
+use callgate_adapters::parse_rfc3339;
 use schemars::JsonSchema;
 
 use super::super::{Finding, Located};
@@ -50,7 +51,7 @@ impl TokenTable {
             is_digest
         });
         let expires = table.string("expires");
-        if let Some(text) = expires.as_ref().filter(|text| StaticToken::parse_time(text).is_none()) {
+        if let Some(text) = expires.as_ref().filter(|text| parse_rfc3339(text).is_err()) {
             let finding = Finding::error(
                 "invalid_time",
                 format!("{:?} is no point in time", text.as_str()),
