@@ -19,7 +19,7 @@ use crate::config::{Config, Finding, Limits};
 use crate::cursor::Seals;
 use crate::files::FileState;
 
-mod auth;
+pub(crate) mod auth;
 mod columns;
 mod contract;
 mod judge;

@@ -7,9 +7,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use callgate_adapters::cedar::{CedarPolicy, ExplainedPolicy, Explanation, PolicyCase, PolicyLimits, schema};
+use callgate_adapters::oauth::Hierarchy;
 use callgate_core::contract::Contract;
 use callgate_core::snapshot::Catalogue;
 
+use crate::build::auth::scopes;
 use crate::check::seals;
 use crate::config::{Finding, Limits, Place, Report};
 use crate::load::load;
@@ -25,6 +27,8 @@ pub struct PolicyReview {
     policy: CedarPolicy,
     policies: Policies,
     catalogue: Catalogue,
+    hierarchy: Hierarchy,
+    required: Vec<String>,
     report: Report,
 }
 
@@ -40,6 +44,7 @@ impl PolicyReview {
         if loaded.report.has_errors() {
             return Err(loaded.report);
         }
+        let (hierarchy, required) = scopes::of(&loaded.config);
         let Some(policies) = loaded.policies else {
             let finding = Finding::error(
                 "no_policy",
@@ -55,7 +60,7 @@ impl PolicyReview {
         let (policy, found) = policies.judge(&catalogue, &seals.clock);
         let report = Report::new(loaded.report.findings().iter().cloned().chain(found).collect());
         match policy {
-            Some(policy) => Ok(Self { policy, policies, catalogue, report }),
+            Some(policy) => Ok(Self { policy, policies, catalogue, hierarchy, required, report }),
             None => Err(report),
         }
     }
@@ -82,12 +87,23 @@ impl PolicyReview {
         ))
     }
 
-    /// Explains a call.
+    /// Explains a call. As at the gate, the scopes of the caller stand for what they imply, and those that the
+    /// file asks of every caller are asked for with those of the tool.
     ///
     /// # Errors
     /// The caller cannot be expressed in Cedar.
     pub fn explain(&self, case: PolicyCase<'_>) -> Result<Explanation, String> {
-        self.policy.explain(case)
+        let mut principal = case.principal.clone();
+        principal.scopes = self.hierarchy.expand(principal.scopes);
+        let mut asked = PolicyCase::new(&principal, case.contract, case.arguments);
+        (asked.approved, asked.at) = (case.approved, case.at);
+        let mut explanation = self.policy.explain(asked)?;
+        for scope in self.required.iter().filter(|scope| !principal.has_scope(scope)) {
+            if !explanation.missing_scopes.contains(scope) {
+                explanation.missing_scopes.push(scope.clone());
+            }
+        }
+        Ok(explanation)
     }
 
     /// Where a policy is written.

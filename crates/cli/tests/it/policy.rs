@@ -46,6 +46,39 @@ fn a_decision_that_is_not_expected_is_shown_with_its_reasons_and_fails() {
     assert!(stderr(&output).contains("2 decisions are not the expected ones"));
 }
 
+/// A test of policies must not be green where the gate answers with a challenge.
+#[test]
+fn scopes_are_compared_as_at_the_gate_with_what_they_imply() {
+    let directory = example();
+    let file = directory.path().join("callgate.toml");
+    let text = std::fs::read_to_string(&file).unwrap();
+    let oauth = "[auth.oauth]\nissuer = \"https://id.example.com\"\nresource = \"https://mcp.example.com/mcp\"\n\
+                 [auth.oauth.implies]\n\"orders\" = [\"orders:read\"]\n";
+    let text = text.replace("labels = [\"personal\"]", "labels = [\"personal\"]\nscopes = [\"orders:read\"]");
+    std::fs::write(&file, format!("{text}\n{oauth}")).unwrap();
+    let outcome = |scopes: &str, expect: &str| {
+        let case = format!(
+            "[[case]]\nprincipal = \"ben\"\ntenant = \"tenant-a\"\ngroups = [\"support\"]\nscopes = [{scopes}]\n\
+             tool = \"orders_of_customer\"\narguments = {{ customer = \"C-1\", reason = \"call\" }}\nexpect = \"{expect}\"\n"
+        );
+        std::fs::write(directory.path().join("scopes.toml"), case).unwrap();
+        let output = run(directory.path(), &["policy", "test", "scopes.toml"]);
+        (output.status.code(), stdout(&output))
+    };
+    let (code, shown) = outcome("", "permit");
+    assert_eq!(code, Some(6), "{shown}");
+    assert!(shown.contains("the caller is first challenged for the scopes orders:read"), "{shown}");
+    for (scopes, expect) in [
+        ("", "needs_scope"),
+        ("\"orders:read\"", "permit"),
+        ("\"orders\"", "permit"),
+        ("\"other\"", "needs_scope"),
+    ] {
+        let (code, shown) = outcome(scopes, expect);
+        assert_eq!(code, Some(0), "{scopes}: {shown}");
+    }
+}
+
 #[test]
 fn faults_of_the_expected_decisions_are_shown_with_their_lines() {
     let directory = example();

@@ -3,7 +3,7 @@
 //! Secrets are read here and nowhere else, and never shown. Nothing is asked of an authorization server: it
 //! need not be there when the file is loaded. The build step calls it.
 
-mod scopes;
+pub(crate) mod scopes;
 
 use std::path::Path;
 use std::time::Duration;
@@ -11,6 +11,7 @@ use std::time::Duration;
 use callgate_adapters::oauth::{
     Algorithm, ClaimPath, Introspection, KeySource, OpaqueTokens, Options, StaticToken, Tenancy, TokenType,
 };
+use callgate_adapters::parse_rfc3339;
 use callgate_core::principal::Principal;
 use callgate_server::{ProtectedResource, Tls};
 
@@ -139,7 +140,7 @@ fn token(table: &TokenTable, tenancy: Tenancy, scopes: &Scopes, built: &mut Buil
     if let Some(purpose) = &table.purpose {
         principal = principal.with_purpose(purpose.as_str());
     }
-    if let Some(expires) = table.expires.as_ref().and_then(|text| StaticToken::parse_time(text)) {
+    if let Some(expires) = table.expires.as_ref().and_then(|text| parse_rfc3339(text).ok()) {
         principal = principal.with_expiry(expires);
     }
     Some(StaticToken::new(digest, principal))

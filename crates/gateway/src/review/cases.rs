@@ -6,7 +6,8 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use callgate_adapters::cedar::{Explanation, PolicyCase, parse_time};
+use callgate_adapters::cedar::{Explanation, PolicyCase};
+use callgate_adapters::parse_rfc3339;
 use callgate_core::contract::schema::Verdict;
 use callgate_core::port::{Decision, Timestamp};
 use callgate_core::principal::Principal;
@@ -24,6 +25,7 @@ enum Expected {
     Permit,
     NeedsApproval,
     Deny,
+    NeedsScope,
     Hidden,
 }
 
@@ -31,6 +33,7 @@ const EXPECTED: &[(&str, Expected)] = &[
     ("permit", Expected::Permit),
     ("needs_approval", Expected::NeedsApproval),
     ("deny", Expected::Deny),
+    ("needs_scope", Expected::NeedsScope),
     ("hidden", Expected::Hidden),
 ];
 
@@ -142,6 +145,8 @@ impl Case {
     fn failure(&self, explanation: &Explanation) -> Option<String> {
         let decided = match &explanation.decision {
             _ if !explanation.visible => Expected::Hidden,
+            // The gate compares scopes before it asks a policy about the call.
+            _ if !explanation.missing_scopes.is_empty() => Expected::NeedsScope,
             Decision::Permit { .. } => Expected::Permit,
             Decision::NeedsApproval { .. } => Expected::NeedsApproval,
             _ => Expected::Deny,
@@ -149,6 +154,13 @@ impl Case {
         let word = |wanted: Expected| {
             EXPECTED.iter().find(|(_, known)| *known == wanted).map_or("", |(word, _)| word)
         };
+        if decided == Expected::NeedsScope && decided != *self.expected {
+            let scopes = explanation.missing_scopes.join(" ");
+            return Some(format!(
+                "expected {}, but the caller is first challenged for the scopes {scopes}",
+                word(*self.expected)
+            ));
+        }
         if decided != *self.expected {
             return Some(format!("expected {}, but it is {}", word(*self.expected), word(decided)));
         }
@@ -206,7 +218,7 @@ fn read_case(mut table: Table<'_, '_>) -> Option<Case> {
     if table.value("expect").is_none() {
         table.missing("expect", "\"permit\"");
     }
-    let at = table.string("at").and_then(|text| match parse_time(&text) {
+    let at = table.string("at").and_then(|text| match parse_rfc3339(&text) {
         Ok(time) => Some(time),
         Err(error) => {
             let remedy = "write it as in `\"2026-12-01T10:00:00Z\"`";

@@ -13,9 +13,16 @@ use crate::build::Built;
 use crate::config::{AuthTable, Config, Finding, Located, OAuthTable, Place};
 
 /// What the file says of scopes.
+#[derive(Default)]
 pub(super) struct Scopes {
     hierarchy: Hierarchy,
     required: Vec<String>,
+}
+
+/// What the callers of a configuration have and must have, for those who judge calls without a server.
+pub(crate) fn of(config: &Config) -> (Hierarchy, Vec<String>) {
+    let scopes = config.auth.as_ref().map(Scopes::of).unwrap_or_default();
+    (scopes.hierarchy, scopes.required)
 }
 
 impl Scopes {
