@@ -119,6 +119,9 @@ pub(crate) struct Explain {
     /// What the credential was issued for.
     #[arg(long, value_name = "TEXT")]
     pub(crate) purpose: Option<String>,
+    /// The program that acts for the principal: its client id at the issuer.
+    #[arg(long, value_name = "ID")]
+    pub(crate) client: Option<String>,
     /// The tool that is called.
     #[arg(long, value_name = "NAME")]
     pub(crate) tool: String,

@@ -55,6 +55,7 @@ fn explain(arguments: &Explain) -> Result<(), Failure> {
         .with_scopes(arguments.scopes.iter().map(String::as_str));
     principal.tenant = arguments.tenant.as_deref().map(Into::into);
     principal.purpose = arguments.purpose.as_deref().map(Into::into);
+    principal.client = arguments.client.as_deref().map(Into::into);
     let mut case = PolicyCase::new(&principal, contract, given.root());
     (case.approved, case.at) = (arguments.approved, at);
     let explanation = review.explain(case).map_err(usage)?;
