@@ -44,6 +44,11 @@ pub(crate) enum Command {
     },
     /// Read the audit trail: search, show, verify and export it.
     Audit(Audit),
+    /// Keys that seal what leaves the process and must come back unchanged.
+    Seal {
+        #[command(subcommand)]
+        command: Seal,
+    },
     /// Make a billing database, serve it, make one call and show it.
     Demo(Demo),
     /// Print a generated part of the manual.
@@ -248,6 +253,24 @@ pub(crate) struct AuditShown {
     #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(crate) limit: u32,
     /// Print one JSON object a record instead of a table.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// What to do with keys.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Seal {
+    /// Print a fresh key and its id, and where they go.
+    Key(SealKey),
+}
+
+/// Arguments of `callgate seal key`.
+#[derive(Args, Debug)]
+pub(crate) struct SealKey {
+    /// Write the key into this file, which must not exist, instead of printing it.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) file: Option<PathBuf>,
+    /// Print one JSON object with the members `id` and `key` or `file`.
     #[arg(long)]
     pub(crate) json: bool,
 }

@@ -6,6 +6,7 @@ pub(crate) mod demo;
 pub(crate) mod generate;
 pub(crate) mod init;
 pub(crate) mod policy;
+pub(crate) mod seal;
 pub(crate) mod serve;
 
 mod client;

@@ -15,13 +15,17 @@ use crate::contract::digest::{ContractDigest, Digest};
 use crate::port::{Clock, Entropy, EntropyError, Timestamp};
 use crate::principal::Principal;
 
+mod key;
+
+pub use key::{KeyId, ParseKeyIdError, ParseSealKeyError, SealKey};
+
 /// The version of the envelope.
 const VERSION: u8 = 1;
 const KEY_ID: std::ops::Range<usize> = 1..5;
 const NONCE: std::ops::Range<usize> = 5..29;
 const EXPIRY_BYTES: usize = 8;
 /// Keys that a ring may hold: the current one and those whose seals may still be open.
-const KEYS_MAX: usize = 8;
+pub const KEYS_MAX: usize = 8;
 /// The longest sealed text that is looked at, in characters.
 const SEALED_MAX: usize = 64 << 10;
 
@@ -47,6 +51,12 @@ impl KeyRing {
     #[must_use]
     pub fn new(keys: impl IntoIterator<Item = (u32, [u8; 32])>) -> Self {
         Self { keys: keys.into_iter().take(KEYS_MAX).map(|(id, key)| (id, cipher(&key))).collect() }
+    }
+
+    /// A ring of keys that somebody gave: the first seals, all open. At most [`KEYS_MAX`] are kept.
+    #[must_use]
+    pub fn of_keys<'k>(keys: impl IntoIterator<Item = (KeyId, &'k SealKey)>) -> Self {
+        Self::new(keys.into_iter().map(|(id, key)| (id.0, *key.expose())))
     }
 
     /// Seals a payload. The text is URL-safe and says nothing about what is in it.

@@ -24,6 +24,7 @@ mod columns;
 mod contract;
 mod judge;
 mod limits;
+pub(crate) mod seal;
 mod shapes;
 mod sources;
 

@@ -20,6 +20,7 @@ mod mask;
 mod policy;
 mod rate;
 mod reader;
+mod seal;
 mod secret;
 mod server;
 mod shape;
@@ -36,6 +37,7 @@ pub use limits::Limits;
 pub use located::Located;
 pub use policy::PolicyTable;
 pub use rate::{AddressTable, AllowanceTable, ToolLimitsTable};
+pub use seal::{SealKeyTable, SealTable};
 pub use secret::SecretRef;
 pub use server::{HttpTable, LimitsTable, ServerTable};
 pub use shape::{ObjectSchema, Property, Shape};
@@ -66,6 +68,8 @@ pub struct Config {
     pub tls: Option<TlsTable>,
     /// Where the record of each call is kept; without it, in the log.
     pub audit: Option<AuditTable>,
+    /// The keys that seal state and cursors; without them a key that only this process knows.
+    pub seal: Option<SealTable>,
     /// Bounds for every tool that does not set its own.
     pub limits: Option<LimitsTable>,
     /// The stores that tools read from, by name.
@@ -112,6 +116,7 @@ impl Config {
         let policy = root.table("policy", "[policy]").map(PolicyTable::read);
         let tls = root.table("tls", "[tls]").map(TlsTable::read);
         let audit = root.table("audit", "[audit]").map(AuditTable::read);
+        let seal = root.table("seal", "[seal]").map(SealTable::read);
         let limit_table = root.table("limits", "[limits]").map(LimitsTable::read);
         let mut sources = root.named_tables("source");
         let mut tools = root.named_tables("tool");
@@ -125,6 +130,7 @@ impl Config {
             policy,
             tls,
             audit,
+            seal,
             limits: limit_table,
             source: sources
                 .into_iter()

@@ -15,8 +15,9 @@ use callgate_protocol::json::Value;
 
 pub(crate) mod key;
 
-/// What seals cursors. It outlives a reload, so that a cursor stays valid as long as its tool does not
-/// change.
+/// What seals cursors: the keys of the file, or those of the process, which outlive a reload, so that a cursor
+/// stays valid as long as its tool does not change.
+#[derive(Clone)]
 pub(crate) struct Seals {
     pub(crate) keys: Arc<KeyRing>,
     pub(crate) clock: Arc<dyn Clock>,

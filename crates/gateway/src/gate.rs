@@ -275,11 +275,11 @@ impl Recipe {
 
     /// The builder of a snapshot; the trail belongs to the first one.
     pub(crate) fn builder(&self, loaded: Loaded, trail: Option<Trail>) -> ServerBuilder {
-        let Loaded { config, tools, policies, gate_limits, settings, bearer, .. } = loaded;
+        let Loaded { config, tools, policies, gate_limits, settings, keys, bearer, .. } = loaded;
         let text = |value: Option<&Located<String>>| value.map(|text| text.trim().to_owned());
         let server = config.server.as_ref();
         let (name, version) = identity(&config);
-        let mut builder = Server::builder(name, version);
+        let mut builder = Server::builder(name, version).keys(keys);
         if let Some(trail) = trail {
             builder = builder.audit(trail);
         }

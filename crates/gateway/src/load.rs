@@ -9,10 +9,11 @@ use std::sync::Arc;
 
 use callgate_adapters::oauth::Bearer;
 use callgate_core::limits::Limits as GateLimits;
+use callgate_core::seal::KeyRing;
 use callgate_core::snapshot::Tool as GateTool;
 use callgate_server::Tls;
 
-use crate::build::{Built, build, gate_limits};
+use crate::build::{Built, build, gate_limits, seal};
 use crate::callers::Settings;
 use crate::config::{Config, Finding, Limits, Report, parse, read_text};
 use crate::cursor::Seals;
@@ -29,6 +30,8 @@ pub(crate) struct Loaded {
     pub(crate) settings: Settings,
     /// The certificate with which TLS is ended.
     pub(crate) tls: Option<Tls>,
+    /// The keys of this snapshot: those of the file, or those of the process.
+    pub(crate) keys: Arc<KeyRing>,
     /// What judges credentials; the recipe puts it here.
     pub(crate) bearer: Option<Arc<Bearer>>,
     pub(crate) report: Report,
@@ -37,7 +40,7 @@ pub(crate) struct Loaded {
     pub(crate) files: Vec<FileState>,
 }
 
-/// Loads a file.
+/// Loads a file. The seals are those of the process, for a file that has no keys.
 pub(crate) fn load(path: &Path, limits: &Limits, seals: &Arc<Seals>) -> Loaded {
     let state = FileState::now(path);
     let (config, mut findings) = match read_text(path, limits.file_bytes) {
@@ -52,7 +55,11 @@ pub(crate) fn load(path: &Path, limits: &Limits, seals: &Arc<Seals>) -> Loaded {
         }
     };
     let directory = path.parent().unwrap_or_else(|| Path::new(""));
-    let mut built = on_own_thread(&config, directory, limits, seals).unwrap_or_else(|why| {
+    let sealing = seal::read(&config, directory);
+    findings.extend(sealing.findings);
+    let keys = sealing.ring.unwrap_or_else(|| Arc::clone(&seals.keys));
+    let seals = Arc::new(Seals { keys: Arc::clone(&keys), ..Seals::clone(seals) });
+    let mut built = on_own_thread(&config, directory, limits, &seals).unwrap_or_else(|why| {
         let remedy = "free memory or threads of this machine and load again";
         Built { findings: vec![Finding::error("not_loaded", why, remedy)], ..Built::default() }
     });
@@ -70,9 +77,9 @@ pub(crate) fn load(path: &Path, limits: &Limits, seals: &Arc<Seals>) -> Loaded {
     }
     let gate_limits = gate_limits(&config);
     let Built { tools, settings, tls, files, .. } = built;
-    let files = std::iter::once(state).chain(files).chain(read.files).collect();
+    let files = std::iter::once(state).chain(sealing.files).chain(files).chain(read.files).collect();
     let (policies, report) = (read.policies, Report::new(findings));
-    Loaded { config, tools, policies, gate_limits, settings, tls, bearer: None, report, files }
+    Loaded { config, tools, policies, gate_limits, settings, tls, keys, bearer: None, report, files }
 }
 
 fn on_own_thread(

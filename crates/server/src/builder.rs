@@ -269,8 +269,8 @@ impl ServerBuilder {
 
     /// The keys that seal state. Instances that serve the same clients share them; without them a fresh
     /// key is made, which no other process knows.
-    pub fn keys(mut self, keys: KeyRing) -> Self {
-        self.keys = Some(Arc::new(keys));
+    pub fn keys(mut self, keys: impl Into<Arc<KeyRing>>) -> Self {
+        self.keys = Some(keys.into());
         self
     }
 

@@ -7,5 +7,6 @@ mod check;
 mod demo;
 mod examples;
 mod policy;
+mod seal;
 mod serve;
 mod support;

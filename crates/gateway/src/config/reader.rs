@@ -286,6 +286,31 @@ impl<'r, 't> Table<'r, 't> {
         tables
     }
 
+    /// The tables of an array, in the order of the file.
+    pub(crate) fn tables(&mut self, key: &'static str, example: &str) -> Option<Located<Vec<Table<'r, 't>>>> {
+        let value = self.value(key)?;
+        let DeValue::Array(items) = value.get_ref() else {
+            self.mismatch(
+                key,
+                value.span(),
+                &format!("an array of tables, as in `{example}`"),
+                value.get_ref(),
+            );
+            return None;
+        };
+        let mut tables = Vec::with_capacity(items.len());
+        for item in items.iter() {
+            match item.get_ref() {
+                DeValue::Table(table) => {
+                    let name = format!("an entry of `{key}` of {}", self.name);
+                    tables.push(Table::new(self.reading, table, name, item.span()));
+                }
+                other => self.mismatch(key, item.span(), &format!("a table here, as in `{example}`"), other),
+            }
+        }
+        Some(self.reading.located(value.span(), tables))
+    }
+
     /// Lists of strings under names of the user's choice, in the order of the file.
     pub(crate) fn lists(&mut self, key: &'static str) -> Vec<(Located<String>, Vec<Located<String>>)> {
         let Some(value) = self.value(key) else { return Vec::new() };

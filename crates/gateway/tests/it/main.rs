@@ -14,5 +14,6 @@ mod pages;
 mod policies;
 mod reload;
 mod repository;
+mod seals;
 mod served;
 mod tenants;

@@ -1,0 +1,55 @@
+//! Fresh keys, and a file that uses them.
+
+use super::support::{callgate, run, stdout};
+
+const FILE: &str =
+    "[server]\nname = \"billing\"\n\n[auth.local]\nprincipal = \"dana\"\ntenant = \"tenant-a\"\n\n";
+
+#[test]
+fn what_a_fresh_key_says_is_a_configuration_that_is_good() {
+    let directory = tempfile::tempdir().unwrap();
+    let output = run(directory.path(), &["seal", "key"]);
+    let text = stdout(&output);
+    assert!(output.status.success(), "{text}");
+    let key = text.lines().find_map(|line| line.strip_prefix("key  ")).unwrap();
+    let table = &text[text.find("[seal]").unwrap()..];
+    std::fs::write(directory.path().join("callgate.toml"), format!("{FILE}{table}")).unwrap();
+    let check = |key: Option<&str>| {
+        let mut command = callgate(directory.path());
+        command.args(["check", "--strict"]).env_remove("CALLGATE_SEAL_KEY");
+        key.map(|key| command.env("CALLGATE_SEAL_KEY", key));
+        command.output().unwrap()
+    };
+    let good = check(Some(key));
+    assert!(good.status.success(), "{}", stdout(&good));
+    let missing = check(None);
+    assert!(stdout(&missing).contains("missing_secret"), "{}", stdout(&missing));
+    let wrong = check(Some("hunter2-hunter2"));
+    assert!(stdout(&wrong).contains("invalid_key"), "{}", stdout(&wrong));
+    assert!(!stdout(&wrong).contains("hunter2"), "{}", stdout(&wrong));
+}
+
+#[test]
+fn a_key_in_a_file_is_not_shown_and_not_written_over() {
+    let directory = tempfile::tempdir().unwrap();
+    let output = run(directory.path(), &["seal", "key", "--file", "seal.key", "--json"]);
+    let line: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
+    assert_eq!(line["file"], "seal.key");
+    let key = std::fs::read_to_string(directory.path().join("seal.key")).unwrap();
+    assert_eq!(key.trim_end().len(), 44);
+    assert!(!stdout(&output).contains(key.trim_end()));
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        let mode = std::fs::metadata(directory.path().join("seal.key")).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+    }
+    let id = line["id"].as_str().unwrap();
+    let table = format!("{FILE}[seal]\nkeys = [{{ id = \"{id}\", secret = \"file:seal.key\" }}]\n");
+    std::fs::write(directory.path().join("callgate.toml"), table).unwrap();
+    let check = run(directory.path(), &["check", "--strict"]);
+    assert!(check.status.success(), "{}", stdout(&check));
+    let again = run(directory.path(), &["seal", "key", "--file", "seal.key"]);
+    assert_eq!(again.status.code(), Some(3));
+    assert_eq!(std::fs::read_to_string(directory.path().join("seal.key")).unwrap(), key);
+}
