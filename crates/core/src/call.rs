@@ -20,6 +20,8 @@ pub struct Call<'r> {
     pub arguments: Value<'r>,
     /// Answers to the questions of the round before: an object, or nothing.
     pub input_responses: Option<Value<'r>>,
+    /// The metadata of the request, `_meta`: an object, or nothing.
+    pub meta: Option<Value<'r>>,
     /// The sealed state of the round before.
     pub request_state: Option<&'r str>,
     /// What proves who calls.
@@ -48,6 +50,7 @@ impl<'r> Call<'r> {
             name,
             arguments,
             input_responses: None,
+            meta: None,
             request_state: None,
             credentials,
             headers: None,

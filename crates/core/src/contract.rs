@@ -12,11 +12,13 @@ pub mod lint;
 
 mod definition;
 mod effect;
+mod idempotency;
 pub(crate) mod mask;
 mod name;
 
 pub use definition::{Definition, DefinitionFault};
 pub use effect::Effect;
+pub use idempotency::{IDEMPOTENCY_KEY, Idempotency, KeyScope, KeySource, Resolution};
 pub use mask::Mask;
 pub use name::{NameError, ToolName};
 
@@ -51,6 +53,9 @@ pub struct Contract {
     pub(crate) labels: Vec<String>,
     pub(crate) scopes: Vec<String>,
     pub(crate) recorded: Vec<String>,
+    pub(crate) confirmed: Vec<String>,
+    pub(crate) idempotency: Option<Idempotency>,
+    pub(crate) resolution: Option<Resolution>,
     /// Boxed, so that tools without masked fields do not grow.
     pub(crate) masks: Option<Box<Masks>>,
 }
@@ -140,6 +145,24 @@ impl Contract {
     #[must_use]
     pub fn recorded(&self) -> &[String] {
         &self.recorded
+    }
+
+    /// The arguments that an approval shows, by their names at the top level; all where none is named.
+    #[must_use]
+    pub fn confirmed(&self) -> &[String] {
+        &self.confirmed
+    }
+
+    /// How a repeated call is recognised; nothing for a tool that changes nothing.
+    #[must_use]
+    pub fn idempotency(&self) -> Option<&Idempotency> {
+        self.idempotency.as_ref()
+    }
+
+    /// How an unknown outcome becomes known; nothing for a tool that changes nothing.
+    #[must_use]
+    pub fn resolution(&self) -> Option<Resolution> {
+        self.resolution
     }
 
     /// The input schema as a document, for those who render it.

@@ -12,7 +12,9 @@ use tokio::time::Instant;
 use crate::call::Call;
 use crate::contract::Contract;
 use crate::contract::digest::{Digest, InputDigest};
-use crate::port::{Audit, Clock, Decision, Entropy, Idempotency, Record, ResultKind, Timestamp};
+use crate::port::{
+    Audit, Clock, Decision, Entropy, IdempotencyDecision, Record, Replay, ResultKind, Timestamp,
+};
 use crate::principal::Principal;
 use crate::receipt::{CallId, EffectStatus};
 use crate::refusal::{Code, Refusal};
@@ -34,8 +36,9 @@ pub struct Entry<'r> {
     view: Option<String>,
     decision: Option<Decision>,
     approved: bool,
-    /// Whether the tool may have run.
-    reserved: bool,
+    idempotency: IdempotencyDecision,
+    /// What is to be said of the effect when the call ends where it is.
+    effect: Option<EffectStatus>,
     pending: bool,
 }
 
@@ -62,7 +65,8 @@ impl<'r> Entry<'r> {
             view: None,
             decision: None,
             approved: false,
-            reserved: false,
+            idempotency: IdempotencyDecision::NotNeeded,
+            effect: None,
             pending: true,
         }
     }
@@ -114,8 +118,21 @@ impl<'r> Entry<'r> {
         self.approved = true;
     }
 
-    pub(crate) fn reserved(&mut self) {
-        self.reserved = true;
+    /// The tool runs next.
+    pub(crate) fn reserved(&mut self, decision: IdempotencyDecision) {
+        self.idempotency(decision, EffectStatus::Unknown);
+    }
+
+    /// The call gets what an earlier one left.
+    pub(crate) fn replayed(&mut self, replay: &Replay) {
+        let effect = if replay.compensated { EffectStatus::Compensated } else { EffectStatus::Committed };
+        self.idempotency(IdempotencyDecision::Replayed, effect);
+    }
+
+    /// What the ledger knows of the intention, and what that says of its effect.
+    pub(crate) fn idempotency(&mut self, decision: IdempotencyDecision, effect: EffectStatus) {
+        self.idempotency = decision;
+        self.effect = Some(effect);
     }
 
     /// Writes the record of the call's end, once.
@@ -136,7 +153,7 @@ impl<'r> Entry<'r> {
 
     /// Records a refusal of a step, which is the answer whether or not the trail takes it: nothing ran.
     pub(crate) async fn refuse(mut self, snapshot: &Snapshot, refusal: Refusal) -> Refusal {
-        let effect = self.effect_before_execution();
+        let effect = self.effect_so_far();
         let recorded = self.record(snapshot, ResultKind::Refused, Some(&refusal), effect).await;
         if let Err(unavailable) = recorded {
             tracing::warn!(call = %self.id, code = %refusal.code(), detail = unavailable.detail().unwrap_or(""),
@@ -145,9 +162,9 @@ impl<'r> Entry<'r> {
         refusal
     }
 
-    fn effect_before_execution(&self) -> EffectStatus {
+    fn effect_so_far(&self) -> EffectStatus {
         let changes = self.tool.as_ref().is_some_and(|tool| tool.contract.effect.changes_something());
-        if changes { EffectStatus::NotStarted } else { EffectStatus::None }
+        if changes { self.effect.unwrap_or(EffectStatus::NotStarted) } else { EffectStatus::None }
     }
 
     fn filled<'a>(
@@ -169,7 +186,7 @@ impl<'r> Entry<'r> {
             decision: self.decision.as_ref(),
             policy: self.policy,
             approved: self.approved,
-            idempotency: Idempotency::NotNeeded,
+            idempotency: self.idempotency,
             result,
             code,
             detail,
@@ -184,11 +201,7 @@ impl Drop for Entry<'_> {
         if !self.pending {
             return;
         }
-        let before = self.effect_before_execution();
-        let effect = match before {
-            EffectStatus::NotStarted if self.reserved => EffectStatus::Unknown,
-            known => known,
-        };
+        let effect = self.effect_so_far();
         // The record is handed over by the call alone; nobody is left to wait for the answer.
         drop(self.audit.record(&self.filled(ResultKind::Cancelled, Some(Code::Cancelled), None, effect)));
     }

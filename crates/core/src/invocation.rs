@@ -15,7 +15,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::contract::Contract;
 use crate::contract::digest::InputDigest;
-use crate::port::Peer;
+use crate::port::{EffectKey, Peer};
 use crate::principal::Principal;
 use crate::receipt::CallId;
 
@@ -26,6 +26,7 @@ pub struct Invocation<'c> {
     pub(crate) principal: &'c Principal,
     pub(crate) arguments: Value<'c>,
     pub(crate) input: InputDigest,
+    pub(crate) effect_key: Option<EffectKey>,
     pub(crate) deadline: Instant,
     pub(crate) peer: &'c dyn Peer,
     pub(crate) declared: CapabilitySet,
@@ -73,6 +74,13 @@ impl<'c> Invocation<'c> {
     #[must_use]
     pub fn input(&self) -> InputDigest {
         self.input
+    }
+
+    /// Under which key the ledger knows this call; nothing where the tool changes nothing. It is the same for each
+    /// try of one intention, tells nothing of its parts, and is what a backend gets as idempotency key.
+    #[must_use]
+    pub fn effect_key(&self) -> Option<EffectKey> {
+        self.effect_key
     }
 
     /// When the call is given up.

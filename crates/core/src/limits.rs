@@ -50,6 +50,10 @@ pub struct Limits {
     pub state_bytes: usize,
     /// How long sealed state stays valid. Default: 10 minutes.
     pub state_lifetime: Duration,
+    /// The longest idempotency key, in bytes. Default: 256.
+    pub idempotency_key_bytes: usize,
+    /// The longest time for which a contract may ask that repeated calls are recognised. Default: 366 days.
+    pub key_retention_max: Duration,
     /// Masked fields of one tool. Default: 64.
     pub masked_fields: usize,
     /// Last characters of a masked field that may stay visible. Default: 8; more would be the field.
@@ -76,6 +80,8 @@ impl Default for Limits {
             questions: 16,
             state_bytes: 16 << 10,
             state_lifetime: Duration::from_secs(600),
+            idempotency_key_bytes: 256,
+            key_retention_max: Duration::from_secs(366 * 24 * 60 * 60),
             masked_fields: 64,
             masked_tail: 8,
             tools: 10_000,

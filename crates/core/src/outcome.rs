@@ -22,6 +22,9 @@ pub struct ToolOutput {
     pub structured: Option<String>,
     /// True when the tool says that it could not do what was asked.
     pub is_error: bool,
+    /// True when the tool says with an error that nothing changed. Otherwise nobody knows whether a tool that
+    /// changes something did so before it failed.
+    pub unchanged: bool,
     /// More members for `_meta`: one JSON object.
     pub meta: Option<String>,
 }
@@ -53,6 +56,14 @@ impl ToolOutput {
     #[must_use]
     pub fn as_error(mut self) -> Self {
         self.is_error = true;
+        self
+    }
+
+    /// The same result, marked as an error of the tool that changed nothing.
+    #[must_use]
+    pub fn as_unchanged(mut self) -> Self {
+        self.is_error = true;
+        self.unchanged = true;
         self
     }
 }

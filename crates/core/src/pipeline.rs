@@ -79,7 +79,7 @@ impl Pipeline {
         let validated = validate(snapshot, resolved, call, clock)?;
         entry.validated(&validated);
         let authorized = authorize(snapshot, &self.admission, validated, entry).await?;
-        let approved = approve(limits, &*snapshot.approvals, authorized, entry).await?;
+        let approved = approve(limits, &*snapshot.approvals, &*self.ledger, authorized, entry).await?;
         let reserved = reserve(snapshot, &*self.ledger, approved, entry).await?;
         let executed = execute(limits, reserved, call, entry).await;
         let checked = check(snapshot, executed, clock, entropy);
@@ -93,6 +93,12 @@ impl Pipeline {
     /// The refusal of a process, principal or tenant that has used up what it may.
     pub fn admit(&self, snapshot: &Snapshot, principal: &Principal) -> Result<Places, Refusal> {
         self.admission.places(&snapshot.limits, principal)
+    }
+
+    /// The ledger, for those who make a catalogue and ask whether its effects can be recorded.
+    #[must_use]
+    pub fn ledger(&self) -> &Arc<dyn Ledger> {
+        &self.ledger
     }
 
     /// The clock, for those who seal and open beside the pipeline.

@@ -16,12 +16,15 @@ mod query;
 
 pub use answer::Answer;
 pub use approvals::{Approval, Approvals, NoApprovals};
-pub use audit::{Audit, Idempotency, LogAudit, Record, ResultKind};
+pub use audit::{Audit, IdempotencyDecision, LogAudit, Record, ResultKind};
 pub use authenticate::{Authenticate, Authorization, Credentials, LocalIdentity, Transport};
 pub use callgate_protocol::logging::LogLevel;
 pub use clock::{Clock, Entropy, EntropyError, SystemClock, SystemEntropy, Timestamp};
 pub use execute::{Execute, Execution};
-pub use ledger::{Ledger, NoLedger, Reservation};
+pub use ledger::{
+    Claim, EffectKey, Ending, Ledger, MemoryLedger, MemoryLedgerLimits, NoLedger, Replay, Reservation, Row,
+    StoredResult,
+};
 pub use peer::{Peer, PeerError, SilentPeer};
 pub use policy::{Decision, Policy, Question, VisibleSet};
 pub use query::{

@@ -35,6 +35,12 @@ pub enum EffectStatus {
     None,
     /// The effect was not started.
     NotStarted,
+    /// The effect happened.
+    Committed,
+    /// The effect was tried, and it is proven that nothing changed.
+    Failed,
+    /// The effect happened and was taken back.
+    Compensated,
     /// Nobody knows whether the effect happened.
     Unknown,
 }
@@ -46,6 +52,9 @@ impl EffectStatus {
         match self {
             Self::None => "none",
             Self::NotStarted => "not_started",
+            Self::Committed => "committed",
+            Self::Failed => "failed",
+            Self::Compensated => "compensated",
             Self::Unknown => "unknown",
         }
     }
@@ -59,8 +68,8 @@ pub struct Receipt {
     pub call: CallId,
     /// What happened in the world.
     pub effect: EffectStatus,
-    /// True when the result is the stored one of an earlier call.
-    pub replayed: bool,
+    /// The earlier call whose effect and result this is, where the call was a repeated one.
+    pub replayed: Option<CallId>,
     /// The definition that was in force.
     pub contract: ContractDigest,
     /// The arguments, by digest.
@@ -68,6 +77,8 @@ pub struct Receipt {
     /// The policy that was in force.
     pub policy: Digest,
 }
+
+const REPLAYED: &str = "\",\"replayed\":true,\"firstCall\":\"";
 
 impl Receipt {
     /// Appends the receipt as one JSON object. The digests of the contract and of the policy come with their
@@ -80,11 +91,15 @@ impl Receipt {
         out.push_str(self.call.0.as_hyphenated().encode_lower(&mut id));
         out.push_str("\",\"effect\":\"");
         out.push_str(self.effect.as_str());
-        out.push_str(if self.replayed {
-            "\",\"replayed\":true,\"contract\":\""
-        } else {
-            "\",\"replayed\":false,\"contract\":\""
-        });
+        match self.replayed {
+            None => out.push_str("\",\"replayed\":false"),
+            Some(first) => {
+                out.push_str(REPLAYED);
+                out.push_str(first.0.as_hyphenated().encode_lower(&mut id));
+                out.push('"');
+            }
+        }
+        out.push_str(",\"contract\":\"");
         out.push_str(contract.as_str());
         out.push_str("\",\"input\":\"");
         self.input.0.push(out);
@@ -98,10 +113,13 @@ impl Receipt {
     #[must_use]
     pub fn written_len(&self) -> usize {
         const FIXED: usize =
-            "{\"call\":\"\",\"effect\":\"\",\"replayed\":,\"contract\":\"\",\"input\":\"\",\"policy\":\"\"}"
-                .len();
-        let replayed = if self.replayed { "true".len() } else { "false".len() };
-        FIXED + uuid::fmt::Hyphenated::LENGTH + self.effect.as_str().len() + replayed + 3 * DigestText::LENGTH
+            "{\"call\":\"\",\"effect\":\",\"contract\":\"\",\"input\":\"\",\"policy\":\"\"}".len();
+        const ID: usize = uuid::fmt::Hyphenated::LENGTH;
+        let replayed = match self.replayed {
+            None => "\",\"replayed\":false".len(),
+            Some(_) => REPLAYED.len() + ID + 1,
+        };
+        FIXED + ID + self.effect.as_str().len() + replayed + 3 * DigestText::LENGTH
     }
 }
 
@@ -115,8 +133,8 @@ mod tests {
     #[test]
     fn a_receipt_is_one_object_that_names_everything_it_stands_for() {
         let digest = Digest::of_bytes(b"x");
-        for effect in [EffectStatus::None, EffectStatus::NotStarted, EffectStatus::Unknown] {
-            for replayed in [false, true] {
+        for effect in [EffectStatus::None, EffectStatus::Committed, EffectStatus::Unknown] {
+            for replayed in [None, Some(CallId::new(1_600_000_000_000, &[3; 10]))] {
                 let receipt = Receipt {
                     call: CallId::new(1_700_000_000_000, &[7; 10]),
                     effect,
@@ -136,11 +154,14 @@ mod tests {
                 let member = |name: &str| document.root().get(name).unwrap().as_str().unwrap().into_owned();
                 assert_eq!(member("call"), receipt.call.to_string());
                 assert_eq!(member("effect"), effect.as_str());
-                assert_eq!(document.root().get("replayed").unwrap().as_bool(), Some(replayed));
+                assert_eq!(document.root().get("replayed").unwrap().as_bool(), Some(replayed.is_some()));
+                if let Some(first) = replayed {
+                    assert_eq!(member("firstCall"), first.to_string());
+                }
                 assert_eq!(member("contract"), digest.to_string());
                 assert_eq!(member("input"), receipt.input.to_string());
                 assert_eq!(member("policy"), receipt.policy.to_string());
-                assert_eq!(document.root().len(), 6);
+                assert_eq!(document.root().len(), if replayed.is_some() { 7 } else { 6 });
             }
         }
     }

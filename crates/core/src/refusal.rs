@@ -52,6 +52,18 @@ pub enum Code {
     ApprovalRequired,
     /// The tool changes something, and no ledger is there to record it.
     LedgerRequired,
+    /// The tool needs an idempotency key, and the request has none that can be used.
+    IdempotencyKeyRequired,
+    /// The idempotency key was used for a call with other arguments.
+    IdempotencyConflict,
+    /// Another call with the same idempotency key has not ended yet.
+    CallInFlight,
+    /// Nobody knows whether the effect happened.
+    OutcomeUnknown,
+    /// The effect happened, and its result is not kept.
+    ResultNotKept,
+    /// The ledger is full.
+    LedgerFull,
     /// The call did not finish in time.
     Timeout,
     /// The caller gave the call up.
@@ -74,7 +86,7 @@ pub enum Code {
 
 impl Code {
     /// Every code, in the order of the manual.
-    pub const ALL: [Self; 28] = [
+    pub const ALL: [Self; 34] = [
         Self::MalformedCall,
         Self::UnknownTool,
         Self::HeaderMismatch,
@@ -94,6 +106,12 @@ impl Code {
         Self::InvalidCursor,
         Self::ApprovalRequired,
         Self::LedgerRequired,
+        Self::IdempotencyKeyRequired,
+        Self::IdempotencyConflict,
+        Self::CallInFlight,
+        Self::OutcomeUnknown,
+        Self::ResultNotKept,
+        Self::LedgerFull,
         Self::Timeout,
         Self::Cancelled,
         Self::ToolFailed,
@@ -128,6 +146,12 @@ impl Code {
             Self::InvalidCursor => "invalid_cursor",
             Self::ApprovalRequired => "approval_required",
             Self::LedgerRequired => "ledger_required",
+            Self::IdempotencyKeyRequired => "idempotency_key_required",
+            Self::IdempotencyConflict => "idempotency_conflict",
+            Self::CallInFlight => "call_in_flight",
+            Self::OutcomeUnknown => "outcome_unknown",
+            Self::ResultNotKept => "result_not_kept",
+            Self::LedgerFull => "ledger_full",
             Self::Timeout => "timeout",
             Self::Cancelled => "cancelled",
             Self::ToolFailed => "tool_failed",
@@ -157,9 +181,13 @@ impl Code {
             | Self::InvalidState
             | Self::InvalidInputResponse
             | Self::InvalidCursor
+            | Self::IdempotencyKeyRequired
+            | Self::IdempotencyConflict
+            | Self::CallInFlight
             | Self::Cancelled => Party::Caller,
             Self::Forbidden | Self::RateLimited | Self::ApprovalRequired => Party::Policy,
             Self::Timeout
+            | Self::OutcomeUnknown
             | Self::ToolFailed
             | Self::ToolPanicked
             | Self::OutputInvalid
@@ -167,6 +195,8 @@ impl Code {
             Self::SourceUnavailable => Party::Upstream,
             Self::Busy
             | Self::LedgerRequired
+            | Self::LedgerFull
+            | Self::ResultNotKept
             | Self::IdentityUnavailable
             | Self::GateUnavailable
             | Self::Internal => Party::Us,
@@ -188,9 +218,13 @@ impl Code {
             | Self::MissingCapability
             | Self::InvalidState
             | Self::InvalidCursor
+            | Self::IdempotencyKeyRequired
+            | Self::IdempotencyConflict
             | Self::OutputTooLarge => Retry::Changed,
             Self::Busy
             | Self::RateLimited
+            | Self::CallInFlight
+            | Self::LedgerFull
             | Self::SourceUnavailable
             | Self::IdentityUnavailable
             | Self::GateUnavailable => Retry::After(Duration::from_secs(1)),
@@ -200,6 +234,8 @@ impl Code {
             | Self::Forbidden
             | Self::ApprovalRequired
             | Self::LedgerRequired
+            | Self::OutcomeUnknown
+            | Self::ResultNotKept
             | Self::ToolFailed
             | Self::ToolPanicked
             | Self::OutputInvalid
@@ -230,6 +266,18 @@ impl Code {
             Self::InvalidCursor => "start again from the first page",
             Self::ApprovalRequired => "do not repeat the call; ask the operator to approve it",
             Self::LedgerRequired => "do not repeat the call; this server cannot record its effect",
+            Self::IdempotencyKeyRequired => {
+                "make a new key for this intention, and send the same one with each try of it"
+            }
+            Self::IdempotencyConflict => {
+                "repeat the call with its own arguments, or use a new key for a new intention"
+            }
+            Self::CallInFlight => "repeat the same call with the same key later; it does nothing twice",
+            Self::OutcomeUnknown => {
+                "do not do it again in another way; look with a reading tool whether it happened, or ask the operator to reconcile the call"
+            }
+            Self::ResultNotKept => "do not repeat the call: it took effect; look at it with a reading tool",
+            Self::LedgerFull => "call again later; nothing was changed",
             Self::Timeout => "call again with a narrower question",
             Self::Cancelled => "call again if the result is still wanted",
             Self::ToolFailed => "read the message; do not repeat the same call",

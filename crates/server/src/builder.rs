@@ -249,6 +249,12 @@ impl ServerBuilder {
         self
     }
 
+    /// Keeps what is known of each effect. Without one, tools that change something are a fault of the server.
+    pub fn ledger(mut self, port: impl Ledger + 'static) -> Self {
+        self.ledger = Arc::new(port);
+        self
+    }
+
     /// Takes the record of each call.
     pub fn audit(mut self, port: impl Audit + 'static) -> Self {
         self.audit = Arc::new(port);
@@ -310,11 +316,16 @@ impl ServerBuilder {
         Ok(Server::new(Endpoint::new(pipeline, published)))
     }
 
-    /// The parts of a snapshot. A running server keeps its keys unless others are given.
-    pub(crate) fn parts(self, running: Option<&Arc<KeyRing>>) -> Result<Parts, BuildError> {
+    /// The parts of a snapshot. A running server keeps its keys unless others are given, and always its ledger.
+    pub(crate) fn parts(
+        self,
+        running: Option<(&Arc<KeyRing>, &Arc<dyn Ledger>)>,
+    ) -> Result<Parts, BuildError> {
         let mut faults = Vec::new();
+        let ledger = Arc::clone(running.map_or(&self.ledger, |(_, ledger)| ledger));
+        let running = running.map(|(keys, _)| keys);
         let tools = compile(self.tools, &self.limits.gate, &mut faults);
-        let catalogue = catalogue(tools, &self.limits.gate, &mut faults);
+        let catalogue = catalogue(tools, &self.limits.gate, &*ledger, &mut faults);
         check_prompts(&self.prompts, &mut faults);
         if let Some(fault) = self.protection.as_ref().and_then(ProtectedResource::fault) {
             faults.push(BuildFault::new("protected resource", fault));

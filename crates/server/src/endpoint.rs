@@ -30,7 +30,7 @@ use callgate_core::call::{Call, MirroredHeaders};
 use callgate_core::invocation::{Capability, CapabilitySet};
 use callgate_core::outcome::Settled;
 use callgate_core::pipeline::Pipeline;
-use callgate_core::port::{Credentials, LogLevel, Peer, PeerError, SilentPeer};
+use callgate_core::port::{Credentials, Ledger, LogLevel, Peer, PeerError, SilentPeer};
 use callgate_core::principal::Principal;
 use callgate_core::refusal::{Code, Refusal};
 use callgate_protocol::error::{push_error, push_result_start};
@@ -222,6 +222,11 @@ impl Endpoint {
     }
 
     /// Takes one call of a tool through the gate.
+    /// The ledger, which outlives each snapshot.
+    pub(crate) fn ledger(&self) -> &Arc<dyn Ledger> {
+        self.pipeline.ledger()
+    }
+
     async fn call_tool(&self, published: &Published, call: &Call<'_>) -> Result<Settled, Refusal> {
         self.pipeline.call(&published.gate, call).await
     }
@@ -281,6 +286,7 @@ impl Endpoint {
         call.input_responses = params.input_responses;
         call.request_state = params.request_state.as_deref();
         call.headers = from.headers;
+        call.meta = params.meta;
         call.declared = declared(meta);
         let settled = self.call_tool(published, &call).await;
         respond::to_call(request.id(), published, settled)

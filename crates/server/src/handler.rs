@@ -128,9 +128,9 @@ impl<R: Run<I, O>, I: Send + 'static, O: Unpin + 'static> Act<I, O> for Action<R
 ///
 /// Every error converts into one whose text stays inside: the caller learns only that the tool failed,
 /// the operator reads the rest in the log and the audit record. Use [`ToolError::new`] for what the
-/// model should read.
+/// model should read, and [`ToolError::nothing_changed`] where that is certain.
 #[must_use]
-pub struct ToolError(pub(crate) Kind);
+pub struct ToolError(pub(crate) Kind, bool);
 
 pub(crate) enum Kind {
     Refused(Refusal),
@@ -158,16 +158,28 @@ impl ToolError {
 
     /// What was asked for does not exist, or may not be known by the caller. For handlers of resources.
     pub fn not_found() -> Self {
-        Self(Kind::NotFound)
+        Self(Kind::NotFound, false)
     }
 
     /// A refusal of the gate.
     pub fn refused(refusal: Refusal) -> Self {
-        Self(Kind::Refused(refusal))
+        Self(Kind::Refused(refusal), false)
+    }
+
+    /// The same error, and the handler states that nothing was changed: the ledger lets the same key be tried
+    /// again. Without it the outcome of a tool that changes something is unknown, because a failure in the middle
+    /// of a change proves nothing. A tool that only reads needs it not.
+    pub fn nothing_changed(mut self) -> Self {
+        self.1 = true;
+        self
+    }
+
+    pub(crate) fn is_unchanged(&self) -> bool {
+        self.1
     }
 
     pub(crate) fn waiting() -> Self {
-        Self(Kind::Waiting)
+        Self(Kind::Waiting, false)
     }
 
     /// The refusal; a handler that waits has none.

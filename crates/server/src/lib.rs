@@ -29,7 +29,7 @@ mod stdio;
 mod tool;
 
 pub use builder::{BuildError, BuildFault, ServerBuilder};
-pub use callgate_core::contract::Effect;
+pub use callgate_core::contract::{Effect, IDEMPOTENCY_KEY, Idempotency, KeyScope, KeySource, Resolution};
 pub use callgate_core::invocation::{Capability, CapabilitySet};
 pub use callgate_core::port::LogLevel;
 pub use callgate_core::principal::Principal;

@@ -58,6 +58,12 @@ pub(crate) const fn wire(code: Code) -> Wire {
         | Code::RateLimited
         | Code::ApprovalRequired
         | Code::LedgerRequired
+        | Code::IdempotencyKeyRequired
+        | Code::IdempotencyConflict
+        | Code::CallInFlight
+        | Code::OutcomeUnknown
+        | Code::ResultNotKept
+        | Code::LedgerFull
         | Code::Timeout
         | Code::Cancelled
         | Code::ToolFailed

@@ -8,6 +8,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::{Arc, PoisonError};
 
+use callgate_core::port::Ledger;
 use callgate_core::snapshot::Tool as GateTool;
 
 use crate::builder::{BuildError, ServerBuilder, catalogue};
@@ -151,7 +152,7 @@ impl Handle {
     /// # Errors
     /// Every fault; then the old description stays in force.
     pub fn reload(&self, builder: ServerBuilder) -> Result<(), BuildError> {
-        self.change(|running| builder.parts(Some(&running.gate.keys)))
+        self.change(|running| builder.parts(Some((&running.gate.keys, self.endpoint.ledger()))))
     }
 
     /// Adds tools, or replaces those of the same name.
@@ -165,10 +166,10 @@ impl Handle {
             for tool in tools {
                 builder = builder.tool(tool);
             }
-            let added = builder.parts(Some(&running.gate.keys))?.gate.catalogue;
+            let added = builder.parts(Some((&running.gate.keys, self.endpoint.ledger())))?.gate.catalogue;
             let kept = running.gate.catalogue.tools();
             let kept = kept.filter(|tool| added.find(tool.contract().name().as_str()).is_none());
-            with_tools(running, kept.chain(added.tools()).cloned().collect())
+            with_tools(running, kept.chain(added.tools()).cloned().collect(), &**self.endpoint.ledger())
         })
     }
 
@@ -180,7 +181,7 @@ impl Handle {
         self.change(|running| {
             let kept = running.gate.catalogue.tools();
             let kept = kept.filter(|tool| !names.contains(&tool.contract().name().as_str()));
-            with_tools(running, kept.cloned().collect())
+            with_tools(running, kept.cloned().collect(), &**self.endpoint.ledger())
         })
     }
 
@@ -192,7 +193,7 @@ impl Handle {
         self.change(|running| {
             let name = prompt.name().to_owned();
             let builder = ServerBuilder::new(String::new(), String::new()).prompt(prompt);
-            let added = builder.parts(Some(&running.gate.keys))?.prompts;
+            let added = builder.parts(Some((&running.gate.keys, self.endpoint.ledger())))?.prompts;
             let mut parts = running.parts();
             parts.prompts.retain(|known| known.name() != name);
             parts.prompts.extend(added);
@@ -242,10 +243,14 @@ impl Handle {
     }
 }
 
-fn with_tools(running: &Published, tools: Vec<Arc<GateTool>>) -> Result<Parts, BuildError> {
+fn with_tools(
+    running: &Published,
+    tools: Vec<Arc<GateTool>>,
+    ledger: &dyn Ledger,
+) -> Result<Parts, BuildError> {
     let mut faults = Vec::new();
     let mut parts = running.parts();
-    match catalogue(tools, &running.gate.limits, &mut faults) {
+    match catalogue(tools, &running.gate.limits, ledger, &mut faults) {
         Some(catalogue) if faults.is_empty() => {
             let (policy, revision) =
                 parts.policy.policy(&catalogue).map_err(|faults| BuildError { faults })?;

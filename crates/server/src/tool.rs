@@ -10,7 +10,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use callgate_core::contract::{Contract, Definition, DefinitionFault, Effect, Mask};
+use callgate_core::contract::{Contract, Definition, DefinitionFault, Effect, Idempotency, Mask, Resolution};
 use callgate_core::limits::Limits;
 use callgate_core::outcome::ToolOutput;
 use callgate_core::port::Execute;
@@ -247,6 +247,27 @@ impl Tool {
     #[must_use]
     pub fn recorded(mut self, argument: impl Into<String>) -> Self {
         self.definition.recorded.push(argument.into());
+        self
+    }
+
+    /// How a repeated call is recognised. A tool that changes something must say it.
+    #[must_use]
+    pub fn idempotency(mut self, idempotency: Idempotency) -> Self {
+        self.definition.idempotency = Some(idempotency);
+        self
+    }
+
+    /// How an unknown outcome becomes known. A tool that changes something must say it.
+    #[must_use]
+    pub fn resolution(mut self, resolution: Resolution) -> Self {
+        self.definition.resolution = Some(resolution);
+        self
+    }
+
+    /// An argument that an approval shows, by its name at the top level; all are shown where none is named.
+    #[must_use]
+    pub fn confirmed(mut self, argument: impl Into<String>) -> Self {
+        self.definition.confirmed.push(argument.into());
         self
     }
 

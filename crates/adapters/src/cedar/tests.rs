@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
-use callgate_core::contract::{Contract, Definition, Effect};
+use callgate_core::contract::{Contract, Definition, Effect, Idempotency, KeySource, Resolution};
 use callgate_core::invocation::Invocation;
 use callgate_core::port::{Answer, Clock, Decision, Execute, Execution, Policy as _, Question, Timestamp};
 use callgate_core::principal::Principal;
@@ -38,6 +38,10 @@ impl Clock for SetClock {
 pub(super) fn tool(name: &str, effect: Effect, properties: &str, labels: &[&str]) -> Arc<Tool> {
     let schema = format!(r#"{{"type":"object","properties":{{{properties}}},"required":[]}}"#);
     let mut definition = Definition::new(name, effect, schema);
+    if effect.changes_something() {
+        definition.idempotency = Some(Idempotency::new(KeySource::Input));
+        definition.resolution = Some(Resolution::Person);
+    }
     definition.labels = labels.iter().map(|label| (*label).to_owned()).collect();
     Arc::new(Tool::new(Contract::new(&definition, &Default::default()).unwrap(), Nothing))
 }

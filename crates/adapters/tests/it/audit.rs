@@ -8,7 +8,7 @@ use callgate_adapters::audit::{
     Body, BreakKind, Column, Filter, Head, OnFailure, Options, Reader, SqliteReader, SqliteStore, Store,
     Trail, Value, Verified, verify,
 };
-use callgate_core::contract::{Contract, Definition, Effect};
+use callgate_core::contract::{Contract, Definition, Effect, Idempotency, KeySource, Resolution};
 use callgate_core::limits::Limits;
 use callgate_core::port::{Audit, Record, ResultKind, Timestamp};
 use callgate_core::principal::Principal;
@@ -30,7 +30,12 @@ pub(crate) fn options() -> Options {
 
 pub(crate) fn contract(effect: Effect) -> Contract {
     let input = r#"{"type":"object","properties":{},"additionalProperties":false}"#;
-    Contract::new(&Definition::new("invoice_list", effect, input), &Limits::default()).unwrap()
+    let mut definition = Definition::new("invoice_list", effect, input);
+    if effect.changes_something() {
+        definition.idempotency = Some(Idempotency::new(KeySource::Input));
+        definition.resolution = Some(Resolution::Person);
+    }
+    Contract::new(&definition, &Limits::default()).unwrap()
 }
 
 /// The id of a call at a time, in milliseconds since 1970.

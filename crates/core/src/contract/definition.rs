@@ -11,6 +11,7 @@ use callgate_protocol::meta::is_key;
 
 use super::digest::{ContractDigest, DigestBuilder, ShownDigest};
 use super::effect::Effect;
+use super::idempotency::{self, Idempotency, Resolution};
 use super::mask::{self, Mask};
 use super::schema::Schema;
 use super::{Contract, MirroredParameter, ToolName};
@@ -55,6 +56,12 @@ pub struct Definition {
     pub scopes: Vec<String>,
     /// The arguments whose values may stand in the audit trail, by their names at the top level.
     pub recorded: Vec<String>,
+    /// The arguments that an approval shows, by their names at the top level; all where none is named.
+    pub confirmed: Vec<String>,
+    /// How a repeated call is recognised. A tool above `preview` must say it.
+    pub idempotency: Option<Idempotency>,
+    /// How an unknown outcome becomes known. A tool above `preview` must say it.
+    pub resolution: Option<Resolution>,
     /// Fields of the structured result that leave as a mark.
     pub masked: Vec<Mask>,
     /// What carries the tool out, where that is text, such as a statement and the name of its source. It
@@ -82,6 +89,9 @@ impl Definition {
             labels: Vec::new(),
             scopes: Vec::new(),
             recorded: Vec::new(),
+            confirmed: Vec::new(),
+            idempotency: None,
+            resolution: None,
             masked: Vec::new(),
             implementation: None,
         }
@@ -137,6 +147,9 @@ pub(super) fn compile(definition: &Definition, limits: &Limits) -> Result<Contra
     }
     check_payload("icons", definition.icons.as_deref(), Kind::Array, limits, &mut faults);
     check_payload("_meta", definition.meta.as_deref(), Kind::Object, limits, &mut faults);
+    let (effect, root) = (definition.effect, input.as_ref().map(|schema| schema.document().root()));
+    let declared = definition.idempotency.as_ref();
+    idempotency::check(effect, declared, definition.resolution, root, limits, &mut faults);
     let timeout = definition.timeout.unwrap_or(limits.call_timeout);
     if timeout.is_zero() || timeout > limits.call_timeout_max {
         let remedy = format!("choose at most {} seconds", limits.call_timeout_max.as_secs());
@@ -166,6 +179,9 @@ pub(super) fn compile(definition: &Definition, limits: &Limits) -> Result<Contra
                 labels: definition.labels.clone(),
                 scopes: definition.scopes.clone(),
                 recorded: definition.recorded.clone(),
+                confirmed: definition.confirmed.clone(),
+                idempotency: definition.idempotency.clone(),
+                resolution: definition.resolution,
                 masks: masks.map(Box::new),
             })
         }
@@ -328,6 +344,10 @@ fn digest(rendered: &str, definition: &Definition) -> ContractDigest {
     for mask in &definition.masked {
         builder.field("masked", &mask.path).field("shown", &mask.keep_last.to_string());
     }
+    for name in &definition.confirmed {
+        builder.field("confirmed", name);
+    }
+    idempotency::digest(definition.idempotency.as_ref(), definition.resolution, &mut builder);
     let bounds = json::Limits::DEFAULT.with_bytes(64 << 20).with_depth(256).with_nodes(1 << 22);
     if let Ok(document) = Document::parse(rendered, &bounds) {
         builder.json("definition", document.root());

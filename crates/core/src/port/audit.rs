@@ -46,7 +46,7 @@ pub struct Record<'a> {
     /// Whether an approval was used up for the call.
     pub approved: bool,
     /// How the call relates to earlier ones of the same intention.
-    pub idempotency: Idempotency,
+    pub idempotency: IdempotencyDecision,
     /// What the caller got.
     pub result: ResultKind,
     /// Why the call was refused or failed; nothing when it was answered.
@@ -75,7 +75,7 @@ impl<'a> Record<'a> {
             decision: None,
             policy: Digest::from_bytes([0; 32]),
             approved: false,
-            idempotency: Idempotency::NotNeeded,
+            idempotency: IdempotencyDecision::NotNeeded,
             result,
             code: None,
             detail: None,
@@ -88,18 +88,33 @@ impl<'a> Record<'a> {
 /// How a call relates to earlier ones of the same intention.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Idempotency {
-    /// The tool changes nothing, so nothing had to be kept apart.
+pub enum IdempotencyDecision {
+    /// The tool changes nothing, so nothing had to be kept apart, or the call did not get that far.
     #[default]
     NotNeeded,
+    /// The call was the first of its intention, and ran.
+    First,
+    /// The effect was committed before; the call got the stored result.
+    Replayed,
+    /// Another call of the same intention had not ended yet.
+    InFlight,
+    /// Nobody knows whether an earlier call of the same intention took effect.
+    Unknown,
+    /// The key was used for another input.
+    Conflict,
 }
 
-impl Idempotency {
+impl IdempotencyDecision {
     /// The name in records.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::NotNeeded => "not_needed",
+            Self::First => "first",
+            Self::Replayed => "replayed",
+            Self::InFlight => "in_flight",
+            Self::Unknown => "unknown",
+            Self::Conflict => "conflict",
         }
     }
 }

@@ -16,8 +16,11 @@ pub enum Execution {
     Complete(ToolOutput),
     /// With questions to the client, which [`Invocation::ask`] has noted.
     Asks,
-    /// Without a result.
+    /// Without a result. Whether a tool that changes something did so is not known.
     Failed(Refusal),
+    /// Without a result, and it is proven that nothing changed: the backend was never asked, it refused, or it
+    /// rolled back and said so. A lost answer proves nothing.
+    NotDone(Refusal),
 }
 
 /// Runs a tool.

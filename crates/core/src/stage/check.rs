@@ -7,7 +7,7 @@
 use callgate_protocol::json::Document;
 
 use super::execute::Executed;
-use super::reserve::Reserved;
+use super::reserve::{Place, Reserved};
 use super::validate::state_binding;
 use crate::contract::Contract;
 use crate::contract::mask::Masks;
@@ -26,11 +26,39 @@ pub(crate) mod hidden;
 pub struct Checked<'r> {
     reserved: Reserved<'r>,
     outcome: Outcome,
+    proof: Proof,
 }
 
 impl<'r> Checked<'r> {
-    pub(in crate::stage) fn into_parts(self) -> (Reserved<'r>, Outcome) {
-        (self.reserved, self.outcome)
+    pub(in crate::stage) fn into_parts(self) -> (Reserved<'r>, Outcome, Proof) {
+        (self.reserved, self.outcome, self.proof)
+    }
+}
+
+/// What the end of a run proves of its effect, where the tool has one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::stage) enum Proof {
+    /// It happened.
+    Committed,
+    /// Nothing changed.
+    Unchanged,
+    /// Nothing changed yet: the tool asked its caller something.
+    Asked,
+    /// Nothing.
+    None,
+}
+
+impl Proof {
+    /// An error proves nothing unless whoever ran the tool says so: a lost answer is not a rollback.
+    fn of(execution: &Execution) -> Self {
+        match execution {
+            Execution::Complete(output) if output.is_error && output.unchanged => Self::Unchanged,
+            Execution::Complete(output) if output.is_error => Self::None,
+            Execution::Complete(_) => Self::Committed,
+            Execution::Asks => Self::Asked,
+            Execution::NotDone(_) => Self::Unchanged,
+            Execution::Failed(_) => Self::None,
+        }
     }
 }
 
@@ -43,12 +71,46 @@ pub fn check<'r>(
 ) -> Checked<'r> {
     let (reserved, execution, noted) = executed.into_parts();
     let contract = reserved.validated().resolved().contract();
+    let mut proof = execution.as_ref().map_or(Proof::Committed, Proof::of);
     let outcome = match execution {
-        Execution::Complete(output) => check_output(snapshot, contract, output).map(Outcome::Complete),
-        Execution::Asks => questions(snapshot, &reserved, noted, clock, entropy).map(Outcome::InputRequired),
-        Execution::Failed(refusal) => Err(refusal),
+        Some(Execution::Complete(output)) => check_output(snapshot, contract, output).map(Outcome::Complete),
+        Some(Execution::Asks) => {
+            questions(snapshot, &reserved, noted, clock, entropy).map(Outcome::InputRequired)
+        }
+        Some(Execution::Failed(refusal) | Execution::NotDone(refusal)) => Err(refusal),
+        None => kept(snapshot, contract, reserved.place()).map(Outcome::Complete),
     };
-    Checked { outcome: outcome.unwrap_or_else(Outcome::Failed), reserved }
+    if proof == Proof::Asked && outcome.is_err() {
+        proof = Proof::Unchanged;
+    }
+    Checked { outcome: outcome.unwrap_or_else(Outcome::Failed), reserved, proof }
+}
+
+/// The stored result of an earlier call. It was checked when it was stored, by the definition of that time.
+fn kept(snapshot: &Snapshot, contract: &Contract, place: &Place<'_>) -> Result<CheckedOutput, Refusal> {
+    let Place::Replayed(replay) = place else {
+        return Err(Refusal::new(Code::Internal, "the tool did not run").with_detail("no row and no replay"));
+    };
+    let gone = |why: &'static str| {
+        let message = format!("this was done by the call {}, whose result {why}", replay.call);
+        Refusal::new(Code::ResultNotKept, message)
+    };
+    if replay.compensated {
+        return Err(gone("was taken back afterwards"));
+    }
+    if replay.contract != contract.digest.0 {
+        return Err(gone("was made by another definition of the tool"));
+    }
+    let result = replay.result.as_ref().ok_or_else(|| gone("is not kept"))?;
+    let structured = result.structured.clone().map(|text| parse(snapshot, text)).transpose()?;
+    let hidden_text = has_hidden_text(result.content.as_deref(), structured.as_ref());
+    let (content, meta) = (result.content.clone(), result.meta.clone());
+    Ok(CheckedOutput { content, structured, is_error: false, meta, hidden_text })
+}
+
+fn has_hidden_text(content: Option<&str>, structured: Option<&Document>) -> bool {
+    content.is_some_and(hidden::has_hidden_text)
+        || structured.is_some_and(|document| hidden::has_hidden_text(document.text()))
 }
 
 fn check_output(
@@ -82,8 +144,7 @@ fn check_output(
     if output.content.is_none() && structured.is_none() && !output.is_error && contract.output.is_some() {
         return Err(Refusal::new(Code::OutputInvalid, "the tool gave no result"));
     }
-    let hidden_text = output.content.as_deref().is_some_and(hidden::has_hidden_text)
-        || structured.as_ref().is_some_and(|document| hidden::has_hidden_text(document.text()));
+    let hidden_text = has_hidden_text(output.content.as_deref(), structured.as_ref());
     Ok(CheckedOutput {
         content: output.content,
         structured,

@@ -1,6 +1,6 @@
 //! Step 8: the tool runs.
 //!
-//! It must never start a second attempt. A panic, a deadline and a failure are outcomes like any other.
+//! It must never start a second attempt, and never a first one where the effect is committed already. A panic, a deadline and a failure are outcomes like any other.
 
 use std::future::{Future as _, poll_fn};
 use std::panic::AssertUnwindSafe;
@@ -11,7 +11,7 @@ use std::task::Poll;
 use futures_util::FutureExt as _;
 use tokio::time::timeout_at;
 
-use super::reserve::Reserved;
+use super::reserve::{Place, Reserved};
 use crate::call::Call;
 use crate::entry::Entry;
 use crate::invocation::{Invocation, Noted};
@@ -24,12 +24,13 @@ use crate::refusal::{Code, Refusal};
 #[must_use]
 pub struct Executed<'r> {
     reserved: Reserved<'r>,
-    execution: Execution,
+    /// Nothing where the call gets what an earlier one left.
+    execution: Option<Execution>,
     noted: Noted,
 }
 
 impl<'r> Executed<'r> {
-    pub(in crate::stage) fn into_parts(self) -> (Reserved<'r>, Execution, Noted) {
+    pub(in crate::stage) fn into_parts(self) -> (Reserved<'r>, Option<Execution>, Noted) {
         (self.reserved, self.execution, self.noted)
     }
 }
@@ -41,6 +42,9 @@ pub async fn execute<'r>(
     call: &Call<'_>,
     entry: &Entry<'_>,
 ) -> Executed<'r> {
+    if let Place::Replayed(_) = reserved.place() {
+        return Executed { execution: None, noted: Noted::default(), reserved };
+    }
     let validated = reserved.validated();
     let resolved = validated.resolved();
     let deadline = entry.since() + resolved.contract().timeout;
@@ -50,6 +54,7 @@ pub async fn execute<'r>(
         principal: resolved.principal(),
         arguments: validated.arguments(),
         input: validated.input(),
+        effect_key: reserved.effect_key(),
         deadline,
         peer: call.peer,
         declared: call.declared,
@@ -78,7 +83,7 @@ pub async fn execute<'r>(
         Err(_elapsed) => Execution::Failed(Refusal::new(Code::Timeout, "the tool did not finish in time")),
     };
     let noted = invocation.noted.into_inner().unwrap_or_else(PoisonError::into_inner);
-    Executed { execution, noted, reserved }
+    Executed { execution: Some(execution), noted, reserved }
 }
 
 /// The message of a panic, for the operator only.

@@ -1,11 +1,17 @@
 //! Step 7: the place in the ledger, and a trail that can take the record.
 //!
-//! From here on nothing returns early: whoever holds [`Reserved`] settles.
+//! From here on nothing returns early: whoever holds [`Reserved`] settles, and a call that is dropped leaves a
+//! row that says that nobody knows.
+
+use std::mem;
+
+use tokio::time::{Instant, timeout_at};
 
 use super::approve::Approved;
 use super::validate::Validated;
 use crate::entry::Entry;
-use crate::port::{Ledger, Reservation};
+use crate::port::{Claim, EffectKey, Ending, IdempotencyDecision, Ledger, Replay, Reservation, Row};
+use crate::receipt::EffectStatus;
 use crate::refusal::{Code, Refusal};
 use crate::snapshot::Snapshot;
 
@@ -14,31 +20,146 @@ use crate::snapshot::Snapshot;
 #[must_use]
 pub struct Reserved<'r> {
     approved: Approved<'r>,
-    _reservation: Reservation,
+    place: Place<'r>,
+}
+
+/// What the ledger holds for the call.
+#[derive(Debug)]
+pub(in crate::stage) enum Place<'r> {
+    /// The tool changes nothing.
+    NotNeeded,
+    /// The row of this call.
+    Owned(Owned<'r>),
+    /// What an earlier call of the same intention left.
+    Replayed(Replay),
+}
+
+/// A row of this call. Dropped before it was settled, it says that nobody knows.
+pub(in crate::stage) struct Owned<'r> {
+    ledger: &'r dyn Ledger,
+    row: Row,
+    pending: bool,
+}
+
+impl Owned<'_> {
+    /// Says how the run ended.
+    pub(in crate::stage) async fn settle(
+        mut self,
+        snapshot: &Snapshot,
+        ending: Ending<'_>,
+    ) -> Result<(), Refusal> {
+        self.pending = false;
+        let answer = self.ledger.settle(self.row, ending);
+        answer.within(snapshot.limits.port_timeout).await.unwrap_or_else(|_elapsed| Err(silent()))
+    }
+}
+
+impl Drop for Owned<'_> {
+    fn drop(&mut self) {
+        if mem::take(&mut self.pending) {
+            self.ledger.abandon(self.row);
+        }
+    }
+}
+
+impl std::fmt::Debug for Owned<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Owned").field(&self.row).finish()
+    }
 }
 
 impl<'r> Reserved<'r> {
     pub(in crate::stage) fn validated(&self) -> &Validated<'r> {
         self.approved.validated()
     }
+
+    pub(in crate::stage) fn place(&self) -> &Place<'r> {
+        &self.place
+    }
+
+    /// Which intention this call carries out, where it changes something.
+    pub(in crate::stage) fn effect_key(&self) -> Option<EffectKey> {
+        self.validated().effect_key()
+    }
+
+    pub(in crate::stage) fn into_parts(self) -> (Approved<'r>, Place<'r>) {
+        (self.approved, self.place)
+    }
 }
 
 /// Reserves the effect of the call.
+///
+/// A call whose intention another one carries out just now waits for it, until its own time is over.
 pub async fn reserve<'r>(
     snapshot: &Snapshot,
-    ledger: &dyn Ledger,
+    ledger: &'r dyn Ledger,
     approved: Approved<'r>,
     entry: &mut Entry<'_>,
 ) -> Result<Reserved<'r>, Refusal> {
-    let validated = approved.validated();
+    entry.audit().ready(approved.validated().resolved().contract())?;
+    let Some(mut claim) = claim(approved.validated(), entry) else {
+        entry.reserved(IdempotencyDecision::NotNeeded);
+        return Ok(Reserved { approved, place: Place::NotNeeded });
+    };
+    claim.replay_only = approved.is_replay_only();
+    let place = loop {
+        let answer = ledger.reserve(claim).within(snapshot.limits.port_timeout).await;
+        match answer.map_err(|_elapsed| silent())?? {
+            Reservation::Owned => {
+                entry.reserved(IdempotencyDecision::First);
+                let row = Row::new(claim.key, claim.call);
+                break Place::Owned(Owned { ledger, row, pending: true });
+            }
+            Reservation::Replayed(replay) => {
+                entry.replayed(&replay);
+                break Place::Replayed(replay);
+            }
+            Reservation::InFlight(_) if Instant::now() < claim.deadline => {
+                // Whoever waits too long is told so by the next look.
+                let _ = timeout_at(claim.deadline, ledger.changed(claim.key)).await;
+            }
+            Reservation::InFlight(other) => {
+                entry.idempotency(IdempotencyDecision::InFlight, EffectStatus::Unknown);
+                let message = "another call with the same idempotency key has not ended yet";
+                return Err(Refusal::new(Code::CallInFlight, message).with_detail(other));
+            }
+            Reservation::Unknown(other) => {
+                entry.idempotency(IdempotencyDecision::Unknown, EffectStatus::Unknown);
+                let message = format!(
+                    "nobody knows whether the call {other} with the same idempotency key took effect"
+                );
+                return Err(Refusal::new(Code::OutcomeUnknown, message));
+            }
+            Reservation::Conflict(other) => {
+                entry.idempotency(IdempotencyDecision::Conflict, EffectStatus::NotStarted);
+                let message = "this idempotency key was used for a call with other arguments";
+                return Err(Refusal::new(Code::IdempotencyConflict, message).with_detail(other));
+            }
+            Reservation::Absent => {
+                let message = "the stored result was given up while the call was on its way";
+                return Err(Refusal::new(Code::ApprovalRequired, message));
+            }
+        }
+    };
+    Ok(Reserved { approved, place })
+}
+
+/// What a call asks of the ledger; nothing where its tool changes nothing.
+pub(in crate::stage) fn claim<'a>(validated: &'a Validated<'_>, entry: &Entry<'_>) -> Option<Claim<'a>> {
     let resolved = validated.resolved();
-    entry.audit().ready(resolved.contract())?;
-    // Last, so that nothing can fail between a row of the ledger and its owner.
-    let reservation = ledger
-        .reserve(resolved.principal(), resolved.contract(), validated.input())
-        .within(snapshot.limits.port_timeout)
-        .await
-        .map_err(|_elapsed| Refusal::new(Code::GateUnavailable, "the ledger did not answer in time"))??;
-    entry.reserved();
-    Ok(Reserved { approved, _reservation: reservation })
+    let contract = resolved.contract();
+    Some(Claim {
+        call: entry.id(),
+        key: validated.effect_key()?,
+        input: validated.compared()?,
+        principal: resolved.principal(),
+        contract,
+        retention: contract.idempotency()?.retention,
+        deadline: entry.since() + contract.timeout,
+        replay_only: false,
+    })
+}
+
+fn silent() -> Refusal {
+    Refusal::new(Code::GateUnavailable, "the ledger did not answer in time")
 }

@@ -7,10 +7,10 @@ use callgate_protocol::json::{Kind, Value};
 
 use super::resolve::Resolved;
 use crate::call::{Call, Header};
-use crate::contract::digest::InputDigest;
+use crate::contract::digest::{DigestBuilder, InputDigest};
 use crate::contract::schema::{OverBudget, Verdict};
-use crate::contract::{Contract, MirroredParameter};
-use crate::port::Clock;
+use crate::contract::{Contract, IDEMPOTENCY_KEY, KeyScope, KeySource, MirroredParameter};
+use crate::port::{Clock, EffectKey};
 use crate::principal::Principal;
 use crate::refusal::{Code, Refusal};
 use crate::seal::Binding;
@@ -30,6 +30,7 @@ struct Parts<'r> {
     input: InputDigest,
     responses: Option<Value<'r>>,
     state: Option<Vec<u8>>,
+    intention: Option<Intention>,
 }
 
 impl<'r> Validated<'r> {
@@ -43,6 +44,16 @@ impl<'r> Validated<'r> {
 
     pub(crate) fn input(&self) -> InputDigest {
         self.0.input
+    }
+
+    /// Which intention the call carries out, where its tool changes something.
+    pub(in crate::stage) fn effect_key(&self) -> Option<EffectKey> {
+        self.0.intention.map(|intention| intention.key)
+    }
+
+    /// What is compared between calls of one intention.
+    pub(in crate::stage) fn compared(&self) -> Option<InputDigest> {
+        self.0.intention.map(|intention| intention.input)
     }
 
     pub(in crate::stage) fn responses(&self) -> Option<Value<'r>> {
@@ -76,7 +87,8 @@ pub fn validate<'r>(
         }
     }
     check_arguments(contract, call.arguments)?;
-    let input = input_digest(contract, resolved.principal(), call.arguments);
+    let principal = resolved.principal();
+    let input = input_digest(contract, Some(&principal.subject), principal.tenant.as_deref(), call.arguments);
     let state = match call.request_state {
         None => None,
         Some(sealed) => {
@@ -87,8 +99,69 @@ pub fn validate<'r>(
             })?)
         }
     };
-    let parts = Parts { arguments: call.arguments, input, responses: call.input_responses, state, resolved };
+    let intention = intention(snapshot, &resolved, call, input)?;
+    let (arguments, responses) = (call.arguments, call.input_responses);
+    let parts = Parts { arguments, input, responses, state, intention, resolved };
     Ok(Validated(Box::new(parts)))
+}
+
+/// The name of what the caller wants done, and what it consists of.
+#[derive(Clone, Copy, Debug)]
+struct Intention {
+    key: EffectKey,
+    input: InputDigest,
+}
+
+/// Makes the key under which the ledger knows the call. Equal keys of two tools, tenants or, where keys are not
+/// shared, principals are two keys.
+fn intention(
+    snapshot: &Snapshot,
+    resolved: &Resolved,
+    call: &Call<'_>,
+    input: InputDigest,
+) -> Result<Option<Intention>, Refusal> {
+    let (contract, principal) = (resolved.contract(), resolved.principal());
+    let Some(idempotency) = &contract.idempotency else { return Ok(None) };
+    // Whoever shares keys shares intentions: then it does not matter who of them calls.
+    let (input, owner) = match idempotency.scope {
+        KeyScope::Principal => (input, Some(&*principal.subject)),
+        KeyScope::Tenant => (input_digest(contract, None, principal.tenant.as_deref(), call.arguments), None),
+    };
+    let mut builder = DigestBuilder::new("callgate/key/1");
+    builder.field("tool", contract.name.as_str());
+    if let Some(tenant) = &principal.tenant {
+        builder.field("t", tenant);
+    }
+    if let Some(owner) = owner {
+        builder.field("p", owner);
+    }
+    match &idempotency.key {
+        KeySource::Input => builder.field("input", &input.0.to_string()),
+        KeySource::Argument(name) => {
+            // The schema has been asked: it is a required string.
+            let key = call.arguments.get(name).and_then(Value::as_str).unwrap_or_default();
+            builder.field("argument", bounded(snapshot, &key)?)
+        }
+        KeySource::Request => {
+            let missing = || {
+                let message = "this tool needs a string in `_meta` under \"dev.callgate/idempotencyKey\"";
+                Refusal::new(Code::IdempotencyKeyRequired, message)
+            };
+            let key = call.meta.and_then(|meta| meta.get(IDEMPOTENCY_KEY)).ok_or_else(missing)?;
+            let key = key.as_str().ok_or_else(missing)?;
+            builder.field("request", bounded(snapshot, &key)?)
+        }
+    };
+    Ok(Some(Intention { key: EffectKey(builder.finish()), input }))
+}
+
+fn bounded<'k>(snapshot: &Snapshot, key: &'k str) -> Result<&'k str, Refusal> {
+    let longest = snapshot.limits.idempotency_key_bytes;
+    if key.is_empty() || key.len() > longest {
+        let message = format!("an idempotency key is a string of 1 to {longest} bytes");
+        return Err(Refusal::new(Code::IdempotencyKeyRequired, message));
+    }
+    Ok(key)
 }
 
 /// What the state of a tool is bound to.
@@ -150,12 +223,18 @@ fn too_costly() -> Refusal {
     Refusal::new(Code::ArgumentsTooCostly, "checking the arguments takes more work than the limit allows")
 }
 
-fn input_digest(contract: &Contract, principal: &Principal, arguments: Value<'_>) -> InputDigest {
+fn input_digest(
+    contract: &Contract,
+    subject: Option<&str>,
+    tenant: Option<&str>,
+    arguments: Value<'_>,
+) -> InputDigest {
     // What all calls of the tool have in common was hashed when the contract was made.
     let mut builder = contract.input_prefix.clone();
-    builder.field("p", &principal.subject);
-    if let Some(tenant) = &principal.tenant {
-        builder.field("t", tenant);
+    for (name, part) in [("p", subject), ("t", tenant)] {
+        if let Some(part) = part {
+            builder.field(name, part);
+        }
     }
     builder.json("a", arguments);
     InputDigest(builder.finish())

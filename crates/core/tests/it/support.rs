@@ -5,15 +5,16 @@ use std::sync::{Arc, Mutex};
 
 use callgate_core::call::Call;
 use callgate_core::contract::digest::DigestBuilder;
-use callgate_core::contract::{Contract, Definition, Effect};
+use callgate_core::contract::{Contract, Definition, Effect, Idempotency, KeySource, Resolution};
 use callgate_core::invocation::Invocation;
 use callgate_core::limits::Limits;
 use callgate_core::outcome::{Outcome, Settled, ToolOutput};
 use callgate_core::pipeline::Pipeline;
 use callgate_core::policy::LocalPolicy;
 use callgate_core::port::{
-    Answer, Audit, Clock, Credentials, Execute, Execution, LocalIdentity, NoApprovals, NoLedger, Policy,
-    Record, SilentPeer, SystemEntropy, Timestamp, Transport,
+    Answer, Audit, Clock, Credentials, Decision, Execute, Execution, LocalIdentity, MemoryLedger,
+    MemoryLedgerLimits, NoApprovals, NoLedger, Policy, Question, Record, SilentPeer, SystemEntropy,
+    Timestamp, Transport,
 };
 use callgate_core::principal::Principal;
 use callgate_core::refusal::{Code, Refusal};
@@ -91,6 +92,32 @@ pub(crate) fn definition(name: &str) -> Definition {
     )
 }
 
+/// The definition of a tool that changes something.
+pub(crate) fn changing(name: &str, effect: Effect, key: KeySource) -> Definition {
+    let mut definition = definition(name);
+    definition.effect = effect;
+    definition.idempotency = Some(Idempotency::new(key));
+    definition.resolution = Some(Resolution::Person);
+    definition
+}
+
+/// Shows and permits everything.
+pub(crate) struct PermitsAll;
+
+impl Policy for PermitsAll {
+    fn is_visible(&self, _: &Principal, _: &Contract) -> bool {
+        true
+    }
+
+    fn is_same_for_all(&self) -> bool {
+        true
+    }
+
+    fn decide<'a>(&'a self, _: Question<'a>) -> Answer<'a, Result<Decision, Refusal>> {
+        Answer::now(Ok(Decision::Permit { policies: Vec::new() }))
+    }
+}
+
 pub(crate) fn tool<F>(definition: &Definition, run: F) -> Arc<Tool>
 where
     F: for<'a> Fn(&'a Invocation<'a>) -> Answer<'a, Execution> + Send + Sync + 'static,
@@ -114,6 +141,18 @@ pub(crate) struct Gate {
 impl Gate {
     pub(crate) fn new(tools: impl IntoIterator<Item = Arc<Tool>>) -> Self {
         Self::with(tools, Limits::default(), Arc::new(LocalPolicy::new()))
+    }
+
+    /// The same gate with a ledger in memory.
+    pub(crate) fn ledger(mut self, limits: MemoryLedgerLimits) -> Self {
+        let ledger = Arc::new(MemoryLedger::new(limits, self.clock.clone()));
+        self.pipeline = Pipeline::new(
+            ledger,
+            self.records.clone(),
+            self.clock.clone(),
+            Arc::new(SystemEntropy::default()),
+        );
+        self
     }
 
     pub(crate) fn with(
@@ -144,6 +183,21 @@ impl Gate {
     /// Calls a tool as the local principal over stdio.
     pub(crate) async fn call(&self, name: &str, arguments: &str) -> Result<Settled, Refusal> {
         self.call_with(name, arguments, |_| {}).await
+    }
+
+    /// Calls a tool with metadata and, where one is given, judged by another snapshot.
+    pub(crate) async fn call_by(
+        &self,
+        snapshot: Option<&Snapshot>,
+        name: &str,
+        meta: Option<&str>,
+    ) -> Result<Settled, Refusal> {
+        let parse = |text: &str| Document::parse(text.to_owned(), &json::Limits::DEFAULT).unwrap();
+        let (arguments, meta) = (parse("{}"), meta.map(parse));
+        let credentials = Credentials::new(Transport::Stdio, None);
+        let mut call = Call::new(name, arguments.root(), credentials, &SilentPeer);
+        call.meta = meta.as_ref().map(Document::root);
+        self.pipeline.call(snapshot.unwrap_or(&self.snapshot), &call).await
     }
 
     pub(crate) async fn call_with(

@@ -7,6 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use callgate_core::limits::Limits;
+use callgate_core::port::Ledger;
+use callgate_core::refusal::Code;
 use callgate_core::snapshot::{Catalogue, Tool as GateTool};
 
 use super::{BuildFault, Registered};
@@ -39,6 +41,7 @@ pub(super) fn compile(
 pub(crate) fn catalogue(
     tools: Vec<Arc<GateTool>>,
     limits: &Limits,
+    ledger: &dyn Ledger,
     faults: &mut Vec<BuildFault>,
 ) -> Option<Catalogue> {
     if tools.len() > limits.tools {
@@ -47,12 +50,15 @@ pub(crate) fn catalogue(
     }
     for tool in &tools {
         let contract = tool.contract();
-        if contract.effect().changes_something() {
+        // A ledger that is only down now is asked again by each call.
+        if let Err(refusal) = ledger.ready(contract)
+            && refusal.code() == Code::LedgerRequired
+        {
             faults.push(BuildFault::new(
                 format!("tool `{}`", contract.name()),
                 format!(
-                    "its effect is `{}`, and there is no ledger that records effects; declare `read`, \
-                     `external_read` or `preview`, or leave the tool out",
+                    "its effect is `{}`, and there is no ledger that records effects; give `.ledger(..)`, or leave \
+                     the tool out",
                     contract.effect()
                 ),
             ));

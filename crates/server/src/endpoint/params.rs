@@ -14,6 +14,7 @@ pub(super) struct CallParams<'r> {
     pub(super) arguments: Value<'r>,
     pub(super) input_responses: Option<Value<'r>>,
     pub(super) request_state: Option<Cow<'r, str>>,
+    pub(super) meta: Option<Value<'r>>,
 }
 
 impl<'r> CallParams<'r> {
@@ -25,11 +26,13 @@ impl<'r> CallParams<'r> {
     /// Reads the parameters of a method whose target stands in that member.
     pub(super) fn read_by(member: &'static str, params: Option<Value<'r>>) -> Result<Self, Fault> {
         let (mut name, mut arguments, mut input_responses, mut request_state) = (None, None, None, None);
+        let mut meta = None;
         if let Some(params) = params {
             params.each_member(|key, value| match key {
                 b"arguments" => arguments = Some(value),
                 b"inputResponses" => input_responses = Some(value),
                 b"requestState" => request_state = Some(value),
+                b"_meta" => meta = Some(value),
                 key if key == member.as_bytes() => name = Some(value),
                 _ => {}
             });
@@ -52,6 +55,6 @@ impl<'r> CallParams<'r> {
             Some(state) => Some(state.as_str().ok_or(Fault::params("`requestState` must be a string"))?),
         };
         let arguments = arguments.unwrap_or_else(|| Document::empty_object().root());
-        Ok(Self { name, arguments, input_responses, request_state })
+        Ok(Self { name, arguments, input_responses, request_state, meta })
     }
 }

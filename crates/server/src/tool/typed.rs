@@ -40,7 +40,7 @@ where
             Ok(input) => self.run.run(Context::of_call(invocation), input, finish),
             Err(error) => {
                 let public = format!("the arguments do not fit the input of the tool: {error}");
-                Answer::now(Execution::Failed(Refusal::new(Code::InvalidArguments, public)))
+                Answer::now(Execution::NotDone(Refusal::new(Code::InvalidArguments, public)))
             }
         }
     }
@@ -49,6 +49,9 @@ where
 fn finish<O: Output>(result: Result<O, ToolError>) -> Execution {
     match result.and_then(Output::into_output) {
         Ok(output) => Execution::Complete(output),
-        Err(error) => error.into_refusal().map_or(Execution::Asks, Execution::Failed),
+        Err(error) => {
+            let end = if error.is_unchanged() { Execution::NotDone } else { Execution::Failed };
+            error.into_refusal().map_or(Execution::Asks, end)
+        }
     }
 }

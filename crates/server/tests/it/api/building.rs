@@ -3,8 +3,8 @@
 use std::net::SocketAddr;
 
 use callgate_server::{
-    Completing, Content, Contents, Context, Effect, HttpOptions, Messages, NoInput, Prompt, Resource,
-    ResourceTemplate, ServeError, Server, Shutdown, Tool, ToolError,
+    Completing, Content, Contents, Context, Effect, HttpOptions, Idempotency, KeySource, Messages, NoInput,
+    Prompt, Resolution, Resource, ResourceTemplate, ServeError, Server, Shutdown, Tool, ToolError,
 };
 
 async fn nothing(_: Context<'_>, _: NoInput) -> Result<Content, ToolError> {
@@ -34,7 +34,11 @@ fn every_fault_of_every_part_is_named_at_once() {
         .tool(tool("no_object").input_schema(r#"{"type":"string"}"#))
         .tool(tool("no_schema").output_schema("[").timeout(std::time::Duration::ZERO))
         .tool(Tool::new("appends", Effect::Append, nothing))
-        .tool(Tool::new("destroys", Effect::Destructive, nothing))
+        .tool(
+            Tool::new("destroys", Effect::Destructive, nothing)
+                .idempotency(Idempotency::new(KeySource::Input))
+                .resolution(Resolution::Person),
+        )
         .prompt(Prompt::new("p", prompt).complete("absent", values))
         .prompt(Prompt::new("p", prompt))
         .resource(Resource::fixed("no uri", "N", Contents::text("")))

@@ -228,6 +228,12 @@ async fn provoke(code: Code) -> Answer {
         Code::InvalidCursor
         | Code::RateLimited
         | Code::LedgerRequired
+        | Code::IdempotencyKeyRequired
+        | Code::IdempotencyConflict
+        | Code::CallInFlight
+        | Code::OutcomeUnknown
+        | Code::ResultNotKept
+        | Code::LedgerFull
         | Code::Cancelled
         | Code::ToolFailed
         | Code::SourceUnavailable => {
