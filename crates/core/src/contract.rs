@@ -11,12 +11,14 @@ pub mod schema;
 pub mod lint;
 
 mod definition;
+mod delivery;
 mod effect;
 mod idempotency;
 pub(crate) mod mask;
 mod name;
 
 pub use definition::{Definition, DefinitionFault};
+pub use delivery::Delivery;
 pub use effect::Effect;
 pub use idempotency::{IDEMPOTENCY_KEY, Idempotency, KeyScope, KeySource, Resolution};
 pub use mask::Mask;
@@ -47,6 +49,7 @@ pub struct Contract {
     pub(crate) input_prefix: DigestBuilder,
     pub(crate) timeout: Duration,
     pub(crate) output_bytes: usize,
+    pub(crate) delivery: Delivery,
     pub(crate) allowance: Allowance,
     pub(crate) allowance_of_caller: Allowance,
     pub(crate) rendered: String,
@@ -121,6 +124,12 @@ impl Contract {
     #[must_use]
     pub fn output_bytes(&self) -> usize {
         self.output_bytes
+    }
+
+    /// How a result reaches its caller.
+    #[must_use]
+    pub fn delivery(&self) -> Delivery {
+        self.delivery
     }
 
     /// The definition as `tools/list` shows it at the latest revision: one JSON object.

@@ -13,11 +13,15 @@ use callgate_protocol::json::Value;
 use tokio::time::Instant;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
+use crate::artifact::Artifacts;
 use crate::contract::Contract;
 use crate::contract::digest::InputDigest;
+use crate::handle::Handles;
+use crate::keeping::Keeping;
 use crate::port::{EffectKey, Peer};
 use crate::principal::Principal;
 use crate::receipt::CallId;
+use crate::refusal::{Code, Refusal};
 
 /// What an executor knows of the call it carries out.
 pub struct Invocation<'c> {
@@ -33,6 +37,7 @@ pub struct Invocation<'c> {
     pub(crate) responses: Option<Value<'c>>,
     pub(crate) state: Option<&'c [u8]>,
     pub(crate) questions_max: usize,
+    pub(crate) keeping: Keeping<'c>,
     pub(crate) noted: Mutex<Noted>,
     pub(crate) cancellation: OnceLock<DropGuard>,
 }
@@ -118,6 +123,24 @@ impl<'c> Invocation<'c> {
     /// is sent only when the tool ends with questions.
     pub fn keep(&self, state: impl Into<Vec<u8>>) {
         self.noted().state = Some(state.into());
+    }
+
+    /// The handles of this principal and tool.
+    #[must_use]
+    pub fn handles(&self) -> Handles<'c> {
+        self.keeping.handles(self.principal, self.contract.name().as_str())
+    }
+
+    /// The artifacts of this principal. A tool may make one if its contract says so.
+    ///
+    /// # Errors
+    /// The contract does not say so.
+    pub fn artifacts(&self) -> Result<Artifacts<'c>, Refusal> {
+        if self.contract.delivery().makes_artifacts() {
+            return Ok(self.keeping.artifacts(self.principal));
+        }
+        Err(Refusal::new(Code::ToolFailed, "the tool failed")
+            .with_detail("its contract does not say that it makes artifacts"))
     }
 
     fn noted(&self) -> std::sync::MutexGuard<'_, Noted> {

@@ -4,11 +4,15 @@
 //! This crate opens no socket, speaks no SQL and knows no policy language. Read [`pipeline`] first,
 //! then the files of [`stage`] in the order in which the pipeline calls them.
 
+pub mod artifact;
 pub mod call;
 pub mod contract;
 pub mod entry;
+pub mod handle;
 pub mod invocation;
+pub mod keeping;
 pub mod limits;
+pub mod memory;
 pub mod outcome;
 pub mod pipeline;
 pub mod policy;

@@ -54,6 +54,31 @@ pub struct Limits {
     pub idempotency_key_bytes: usize,
     /// The longest time for which a contract may ask that repeated calls are recognised. Default: 366 days.
     pub key_retention_max: Duration,
+    /// Handles that are kept at one time. Default: 100,000; more are refused, none is pushed out.
+    pub handles: usize,
+    /// Handles of one principal. Default: 1,000.
+    pub handles_of_principal: usize,
+    /// What a handle may stand for, in bytes. Default: 4 KiB; a handle names something and does not hold it.
+    pub handle_bytes: usize,
+    /// The longest life of a handle. Default: 24 hours.
+    pub handle_lifetime: Duration,
+    /// Used states that are remembered at one time, each as long as it could still be sent again. Default:
+    /// 100,000; where no more can be remembered, none is taken.
+    pub spent: usize,
+    /// Used states of one principal. Default: 10,000.
+    pub spent_of_principal: usize,
+    /// The largest artifact, in bytes. Default: 16 MiB.
+    pub artifact_bytes: u64,
+    /// Artifacts of one principal. Default: 1,000.
+    pub artifacts_of_principal: usize,
+    /// Bytes of all artifacts of one principal. Default: 64 MiB; more are refused, none is pushed out.
+    pub artifact_bytes_of_principal: u64,
+    /// Bytes of all artifacts. Default: 256 MiB, which without a store are memory of the process.
+    pub artifact_bytes_total: u64,
+    /// How long an artifact can be read. Default: 24 hours.
+    pub artifact_lifetime: Duration,
+    /// Bytes of an artifact in one answer. Default: 256 KiB; the answer says where the next part is.
+    pub artifact_part_bytes: usize,
     /// Masked fields of one tool. Default: 64.
     pub masked_fields: usize,
     /// Last characters of a masked field that may stay visible. Default: 8; more would be the field.
@@ -82,6 +107,18 @@ impl Default for Limits {
             state_lifetime: Duration::from_secs(600),
             idempotency_key_bytes: 256,
             key_retention_max: Duration::from_secs(366 * 24 * 60 * 60),
+            handles: 100_000,
+            handles_of_principal: 1000,
+            handle_bytes: 4 << 10,
+            handle_lifetime: Duration::from_secs(86_400),
+            spent: 100_000,
+            spent_of_principal: 10_000,
+            artifact_bytes: 16 << 20,
+            artifacts_of_principal: 1000,
+            artifact_bytes_of_principal: 64 << 20,
+            artifact_bytes_total: 256 << 20,
+            artifact_lifetime: Duration::from_secs(86_400),
+            artifact_part_bytes: 256 << 10,
             masked_fields: 64,
             masked_tail: 8,
             tools: 10_000,

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use crate::call::Call;
 use crate::entry::Entry;
+use crate::keeping::{Keeping, Stores};
 use crate::outcome::Settled;
 use crate::port::{Audit, Clock, Entropy, Ledger};
 use crate::principal::Principal;
@@ -19,6 +20,7 @@ use crate::stage::approve::approve;
 use crate::stage::authenticate::authenticate;
 use crate::stage::authorize::authorize;
 use crate::stage::check::check;
+use crate::stage::deliver::deliver;
 use crate::stage::execute::execute;
 use crate::stage::reserve::reserve;
 use crate::stage::resolve::resolve;
@@ -32,6 +34,7 @@ pub struct Pipeline {
     audit: Arc<dyn Audit>,
     clock: Arc<dyn Clock>,
     entropy: Arc<dyn Entropy>,
+    stores: Stores,
 }
 
 impl Pipeline {
@@ -43,7 +46,15 @@ impl Pipeline {
         clock: Arc<dyn Clock>,
         entropy: Arc<dyn Entropy>,
     ) -> Self {
-        Self { admission: Admission::new(), ledger, audit, clock, entropy }
+        let stores = Stores::in_memory();
+        Self { admission: Admission::new(), ledger, audit, clock, entropy, stores }
+    }
+
+    /// The same pipeline with other stores of what outlives a call.
+    #[must_use]
+    pub fn with_stores(mut self, stores: Stores) -> Self {
+        self.stores = stores;
+        self
     }
 
     /// Takes one call through the gate.
@@ -81,8 +92,10 @@ impl Pipeline {
         let authorized = authorize(snapshot, &self.admission, validated, entry).await?;
         let approved = approve(limits, &*snapshot.approvals, &*self.ledger, authorized, entry).await?;
         let reserved = reserve(snapshot, &*self.ledger, approved, entry).await?;
-        let executed = execute(limits, reserved, call, entry).await;
+        let keeping = self.keeping(snapshot);
+        let executed = execute(keeping, reserved, call, entry).await;
         let checked = check(snapshot, executed, clock, entropy);
+        let checked = deliver(keeping, checked).await;
         Ok(settle(snapshot, checked, entry).await)
     }
 
@@ -99,6 +112,12 @@ impl Pipeline {
     #[must_use]
     pub fn ledger(&self) -> &Arc<dyn Ledger> {
         &self.ledger
+    }
+
+    /// What outlives a call, as a request under this snapshot reaches it.
+    #[must_use]
+    pub fn keeping<'k>(&'k self, snapshot: &'k Snapshot) -> Keeping<'k> {
+        Keeping::new(&self.stores, &snapshot.limits, &*self.clock, &*self.entropy)
     }
 
     /// The clock, for those who seal and open beside the pipeline.

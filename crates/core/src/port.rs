@@ -5,10 +5,12 @@
 
 mod answer;
 mod approvals;
+mod artifacts;
 mod audit;
 mod authenticate;
 mod clock;
 mod execute;
+mod handles;
 mod ledger;
 mod peer;
 mod policy;
@@ -16,11 +18,13 @@ mod query;
 
 pub use answer::Answer;
 pub use approvals::{Approval, Approvals, NoApprovals};
+pub use artifacts::{ArtifactBounds, ArtifactRow, ArtifactStore, NewArtifact, PIECE_BYTES};
 pub use audit::{Audit, IdempotencyDecision, LogAudit, Record, ResultKind};
 pub use authenticate::{Authenticate, Authorization, Credentials, LocalIdentity, Transport};
 pub use callgate_protocol::logging::LogLevel;
 pub use clock::{Clock, Entropy, EntropyError, SystemClock, SystemEntropy, Timestamp};
 pub use execute::{Execute, Execution};
+pub use handles::{HandleKind, HandleRow, HandleStore, Put, RowBounds};
 pub use ledger::{
     Claim, EffectKey, Ending, Ledger, MemoryLedger, MemoryLedgerLimits, NoLedger, Replay, Reservation, Row,
     StoredResult,

@@ -48,6 +48,10 @@ pub enum Code {
     InvalidInputResponse,
     /// A cursor is forged, expired, or was given for another request.
     InvalidCursor,
+    /// A handle is forged, expired, revoked, or was made for somebody or something else.
+    InvalidHandle,
+    /// A bound on what is kept is reached: handles, artifacts or used states.
+    StoreFull,
     /// The call needs an approval that nobody here can give.
     ApprovalRequired,
     /// The tool changes something, and no ledger is there to record it.
@@ -86,7 +90,7 @@ pub enum Code {
 
 impl Code {
     /// Every code, in the order of the manual.
-    pub const ALL: [Self; 34] = [
+    pub const ALL: [Self; 36] = [
         Self::MalformedCall,
         Self::UnknownTool,
         Self::HeaderMismatch,
@@ -104,6 +108,8 @@ impl Code {
         Self::InvalidState,
         Self::InvalidInputResponse,
         Self::InvalidCursor,
+        Self::InvalidHandle,
+        Self::StoreFull,
         Self::ApprovalRequired,
         Self::LedgerRequired,
         Self::IdempotencyKeyRequired,
@@ -144,6 +150,8 @@ impl Code {
             Self::InvalidState => "invalid_state",
             Self::InvalidInputResponse => "invalid_input_response",
             Self::InvalidCursor => "invalid_cursor",
+            Self::InvalidHandle => "invalid_handle",
+            Self::StoreFull => "store_full",
             Self::ApprovalRequired => "approval_required",
             Self::LedgerRequired => "ledger_required",
             Self::IdempotencyKeyRequired => "idempotency_key_required",
@@ -184,6 +192,7 @@ impl Code {
             | Self::IdempotencyKeyRequired
             | Self::IdempotencyConflict
             | Self::CallInFlight
+            | Self::InvalidHandle
             | Self::Cancelled => Party::Caller,
             Self::Forbidden | Self::RateLimited | Self::ApprovalRequired => Party::Policy,
             Self::Timeout
@@ -194,6 +203,7 @@ impl Code {
             | Self::OutputTooLarge => Party::Tool,
             Self::SourceUnavailable => Party::Upstream,
             Self::Busy
+            | Self::StoreFull
             | Self::LedgerRequired
             | Self::LedgerFull
             | Self::ResultNotKept
@@ -220,6 +230,7 @@ impl Code {
             | Self::InvalidCursor
             | Self::IdempotencyKeyRequired
             | Self::IdempotencyConflict
+            | Self::InvalidHandle
             | Self::OutputTooLarge => Retry::Changed,
             Self::Busy
             | Self::RateLimited
@@ -228,6 +239,7 @@ impl Code {
             | Self::SourceUnavailable
             | Self::IdentityUnavailable
             | Self::GateUnavailable => Retry::After(Duration::from_secs(1)),
+            Self::StoreFull => Retry::After(Duration::from_secs(60)),
             Self::Timeout | Self::Cancelled => Retry::Same,
             Self::UnknownTool
             | Self::Unauthenticated
@@ -264,6 +276,8 @@ impl Code {
             Self::InvalidState => "start the call again without requestState",
             Self::InvalidInputResponse => "answer the question as its schema asks",
             Self::InvalidCursor => "start again from the first page",
+            Self::InvalidHandle => "do not try others; make a new handle with the tool that gives them out",
+            Self::StoreFull => "call again later, when something that is kept has expired",
             Self::ApprovalRequired => "do not repeat the call; ask the operator to approve it",
             Self::LedgerRequired => "do not repeat the call; this server cannot record its effect",
             Self::IdempotencyKeyRequired => {

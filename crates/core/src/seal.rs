@@ -96,6 +96,19 @@ impl KeyRing {
     /// # Errors
     /// One error for everything: not ours, changed, expired, or made for something else.
     pub fn open(&self, binding: &Binding<'_>, sealed: &str, clock: &dyn Clock) -> Result<Vec<u8>, OpenError> {
+        self.open_until(binding, sealed, clock).map(|(payload, _)| payload)
+    }
+
+    /// [`KeyRing::open`], and until when the text opens.
+    ///
+    /// # Errors
+    /// As [`KeyRing::open`].
+    pub fn open_until(
+        &self,
+        binding: &Binding<'_>,
+        sealed: &str,
+        clock: &dyn Clock,
+    ) -> Result<(Vec<u8>, Timestamp), OpenError> {
         if sealed.len() > SEALED_MAX {
             return Err(OpenError);
         }
@@ -114,10 +127,11 @@ impl KeyRing {
             .map_err(|_| OpenError)?;
         let expiry: [u8; EXPIRY_BYTES] =
             plain.get(..EXPIRY_BYTES).and_then(|expiry| expiry.try_into().ok()).ok_or(OpenError)?;
-        if clock.now() >= Timestamp(i64::from_be_bytes(expiry)) {
+        let expiry = Timestamp(i64::from_be_bytes(expiry));
+        if clock.now() >= expiry {
             return Err(OpenError);
         }
-        Ok(plain.split_off(EXPIRY_BYTES))
+        Ok((plain.split_off(EXPIRY_BYTES), expiry))
     }
 }
 

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use callgate_core::contract::digest::Digest;
+use callgate_core::keeping::Stores;
 use callgate_core::pipeline::Pipeline;
 use callgate_core::policy::LocalPolicy;
 use callgate_core::port::{
@@ -100,6 +101,7 @@ pub struct ServerBuilder {
     clock: Arc<dyn Clock>,
     entropy: Arc<dyn Entropy>,
     keys: Option<Arc<KeyRing>>,
+    stores: Stores,
     limits: Limits,
     list_ttl: Duration,
     logging: bool,
@@ -156,6 +158,7 @@ impl ServerBuilder {
             clock: Arc::new(SystemClock),
             entropy: Arc::new(SystemEntropy::default()),
             keys: None,
+            stores: Stores::in_memory(),
             limits: Limits::default(),
             list_ttl: LIST_TTL,
             logging: false,
@@ -280,6 +283,13 @@ impl ServerBuilder {
         self
     }
 
+    /// The stores of handles and artifacts. Instances that serve the same callers share them; without them they
+    /// are in the memory of the process. A reload does not change them.
+    pub fn stores(mut self, stores: Stores) -> Self {
+        self.stores = stores;
+        self
+    }
+
     /// The bounds.
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
@@ -311,7 +321,8 @@ impl ServerBuilder {
     /// Every fault of every part.
     pub fn build(self) -> Result<Server, BuildError> {
         let (ledger, audit) = (Arc::clone(&self.ledger), Arc::clone(&self.audit));
-        let pipeline = Pipeline::new(ledger, audit, Arc::clone(&self.clock), Arc::clone(&self.entropy));
+        let pipeline = Pipeline::new(ledger, audit, Arc::clone(&self.clock), Arc::clone(&self.entropy))
+            .with_stores(self.stores.clone());
         let published = Published::new(self.parts(None)?);
         Ok(Server::new(Endpoint::new(pipeline, published)))
     }

@@ -22,6 +22,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::exchange::Exchange;
 use crate::handler::ToolError;
+use crate::kept::{ArtifactWriter, Handles};
 use crate::resource::is_uri;
 use crate::schema;
 
@@ -152,6 +153,54 @@ impl<'c> Context<'c> {
             Source::Call(invocation) => invocation.keep(state),
             Source::Other(exchange) => exchange.keep(state.into()),
         }
+    }
+
+    /// The handles of the caller: texts that stand for something which the tool keeps, and that nobody else can
+    /// use.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use callgate_server::{Content, Context, HandleScope, NoInput, ToolError};
+    ///
+    /// async fn open_basket(context: Context<'_>, _: NoInput) -> Result<Content, ToolError> {
+    ///     let scope = HandleScope::operation("basket");
+    ///     let handle = context.handles().create(&scope, "basket 7", Duration::from_secs(600)).await?;
+    ///     Ok(Content::text(&handle))
+    /// }
+    /// ```
+    #[must_use]
+    pub fn handles(&self) -> Handles<'c> {
+        Handles::new(match self.0 {
+            Source::Call(invocation) => invocation.handles(),
+            Source::Other(exchange) => exchange.keeping.handles(exchange.principal, exchange.method),
+        })
+    }
+
+    /// Begins an artifact: a file that the caller, and nobody else, reads by its address until it expires. Only
+    /// calls of tools make one, and only of tools that say so.
+    ///
+    /// ```
+    /// use callgate_server::{Artifact, Context, Effect, NoInput, Tool, ToolError};
+    ///
+    /// async fn report(context: Context<'_>, _: NoInput) -> Result<Artifact, ToolError> {
+    ///     let mut file = context.artifact("report.csv", "text/csv").await?;
+    ///     file.write("month,total\r\n2026-11,100\r\n").await?;
+    ///     file.finish().await
+    /// }
+    ///
+    /// let _ = Tool::new("report", Effect::Read, report).description("Makes the monthly report.");
+    /// ```
+    ///
+    /// # Errors
+    /// The contract does not say that the tool makes artifacts, a bound is reached, or the store does not
+    /// answer.
+    pub async fn artifact(&self, name: &str, media_type: &str) -> Result<ArtifactWriter<'c>, ToolError> {
+        let Source::Call(invocation) = self.0 else {
+            return Err(ToolError::internal("only calls of tools make artifacts"));
+        };
+        let artifacts = invocation.artifacts().map_err(ToolError::refused)?;
+        let writer = artifacts.begin(name, media_type).await.map_err(ToolError::refused)?;
+        Ok(ArtifactWriter::new(writer))
     }
 
     /// Puts a form to the person. Its fields are those of `T`: texts, numbers, booleans and choices.

@@ -4,6 +4,7 @@
 //! decide on a call itself: tool calls go through the pipeline of the gate. Both transports and the
 //! compatibility profile call [`Endpoint::answer`] and [`Endpoint::listen`].
 
+mod artifact;
 mod complete;
 pub(crate) mod cursor;
 mod fault;

@@ -7,6 +7,7 @@ use std::fmt;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use callgate_core::invocation::{Asked, CapabilitySet, InputRequest};
+use callgate_core::keeping::Keeping;
 use callgate_core::port::{Peer, PeerError};
 use callgate_core::principal::Principal;
 use callgate_core::refusal::{Code, Refusal};
@@ -16,6 +17,8 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 /// What a handler knows of the request that it answers.
 pub(crate) struct Exchange<'c> {
+    pub(crate) keeping: Keeping<'c>,
+    pub(crate) method: &'static str,
     pub(crate) principal: &'c Principal,
     pub(crate) peer: &'c dyn Peer,
     pub(crate) declared: CapabilitySet,

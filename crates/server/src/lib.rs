@@ -15,6 +15,7 @@ mod exchange;
 pub mod fuzzing;
 mod handler;
 mod http;
+mod kept;
 mod legacy;
 mod limits;
 mod outbox;
@@ -29,8 +30,13 @@ mod stdio;
 mod tool;
 
 pub use builder::{BuildError, BuildFault, ServerBuilder};
-pub use callgate_core::contract::{Effect, IDEMPOTENCY_KEY, Idempotency, KeyScope, KeySource, Resolution};
+pub use callgate_core::artifact::ArtifactLink;
+pub use callgate_core::contract::{
+    Delivery, Effect, IDEMPOTENCY_KEY, Idempotency, KeyScope, KeySource, Resolution,
+};
+pub use callgate_core::handle::HandleScope;
 pub use callgate_core::invocation::{Capability, CapabilitySet};
+pub use callgate_core::keeping::Stores;
 pub use callgate_core::port::LogLevel;
 pub use callgate_core::principal::Principal;
 pub use callgate_core::rate::{Allowance, Rate};
@@ -43,6 +49,7 @@ pub use http::{
     Body, HttpLimits, HttpOptions, HttpServer, HttpService, RemoteAddress, ResponseFuture, Tls, TlsError,
     TransportSecurity,
 };
+pub use kept::{Artifact, ArtifactWriter, Handles};
 pub use legacy::LegacyLimits;
 pub use limits::Limits;
 pub use prompt::{Messages, Prompt, Role};

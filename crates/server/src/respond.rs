@@ -51,6 +51,8 @@ pub(crate) const fn wire(code: Code) -> Wire {
         Code::IdentityUnavailable => Wire::Error(ErrorCode::InternalError, 503),
         // A cursor of a list never gets here: in a tool call it is an argument that the model chose.
         Code::InvalidCursor
+        | Code::InvalidHandle
+        | Code::StoreFull
         | Code::InvalidArguments
         | Code::ArgumentsTooCostly
         | Code::Busy

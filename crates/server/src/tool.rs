@@ -10,7 +10,9 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use callgate_core::contract::{Contract, Definition, DefinitionFault, Effect, Idempotency, Mask, Resolution};
+use callgate_core::contract::{
+    Contract, Definition, DefinitionFault, Delivery, Effect, Idempotency, Mask, Resolution,
+};
 use callgate_core::limits::Limits;
 use callgate_core::outcome::ToolOutput;
 use callgate_core::port::Execute;
@@ -37,6 +39,12 @@ pub trait Output: Send + 'static {
     /// The schema of the structured result.
     #[doc(hidden)]
     fn schema() -> Option<String>;
+
+    /// How the result reaches the caller.
+    #[doc(hidden)]
+    fn delivery() -> Delivery {
+        Delivery::Inline
+    }
 
     /// The result as it leaves.
     ///
@@ -155,6 +163,7 @@ impl Tool {
     {
         let mut definition = Definition::new(name, effect, schema::input::<I>());
         definition.output_schema = O::schema();
+        definition.delivery = O::delivery();
         Self { definition, execute: Arc::new(Typed::new(run)) }
     }
 
@@ -211,6 +220,16 @@ impl Tool {
     #[must_use]
     pub fn output_bytes(mut self, bytes: usize) -> Self {
         self.definition.output_bytes = Some(bytes);
+        self
+    }
+
+    /// How a result reaches its caller. With [`Delivery::Overflow`] one that is larger than
+    /// [`Tool::output_bytes`] becomes a link to an artifact; the output schema then says that it may.
+    /// [`Delivery::Artifact`] lets the handler make artifacts with [`Context::artifact`](crate::Context::artifact);
+    /// a handler that returns an [`Artifact`](crate::Artifact) has it anyway.
+    #[must_use]
+    pub fn delivery(mut self, delivery: Delivery) -> Self {
+        self.definition.delivery = delivery;
         self
     }
 

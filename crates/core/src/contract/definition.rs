@@ -9,6 +9,7 @@ use callgate_protocol::header;
 use callgate_protocol::json::{self, Document, Kind, Value, push_string};
 use callgate_protocol::meta::is_key;
 
+use super::delivery::{Delivery, with_link};
 use super::digest::{ContractDigest, DigestBuilder, ShownDigest};
 use super::effect::Effect;
 use super::idempotency::{self, Idempotency, Resolution};
@@ -17,6 +18,9 @@ use super::schema::Schema;
 use super::{Contract, MirroredParameter, ToolName};
 use crate::limits::Limits;
 use crate::rate::Allowance;
+
+/// How much more work a result may take to judge that need not fit into a message.
+const LARGE: u64 = 8;
 
 /// A tool as its author describes it.
 ///
@@ -46,6 +50,8 @@ pub struct Definition {
     pub timeout: Option<Duration>,
     /// How large a result may be, in bytes of JSON text.
     pub output_bytes: Option<usize>,
+    /// How a result reaches its caller. One that may become a link has the link in its output schema.
+    pub delivery: Delivery,
     /// What all callers of the tool together may use: calls in flight and their rate.
     pub allowance: Allowance,
     /// What each caller of the tool may use.
@@ -84,6 +90,7 @@ impl Definition {
             meta: None,
             timeout: None,
             output_bytes: None,
+            delivery: Delivery::Inline,
             allowance: Allowance::unbounded(),
             allowance_of_caller: Allowance::unbounded(),
             labels: Vec::new(),
@@ -139,6 +146,14 @@ pub(super) fn compile(definition: &Definition, limits: &Limits) -> Result<Contra
         .as_ref()
         .and_then(|text| compile_schema("outputSchema", text, limits, &mut faults));
     let masks = mask::compile(&definition.masked, output.as_ref(), limits, &mut faults);
+    // Fields are masked in the result itself, which is one of the two that a caller may get.
+    let output = match (&definition.output_schema, definition.delivery) {
+        (Some(text), Delivery::Overflow) if output.is_some() => {
+            let text = with_link(text, &mut faults);
+            compile_large("outputSchema", &text, limits, &mut faults)
+        }
+        _ => output,
+    };
     let mut mirrored = Vec::new();
     if let Some(schema) = &input {
         let root = schema.document().root();
@@ -173,6 +188,7 @@ pub(super) fn compile(definition: &Definition, limits: &Limits) -> Result<Contra
                     .output_bytes
                     .unwrap_or(limits.output_bytes)
                     .min(limits.message.bytes),
+                delivery: definition.delivery,
                 rendered,
                 allowance: definition.allowance,
                 allowance_of_caller: definition.allowance_of_caller,
@@ -207,6 +223,18 @@ fn compile_schema(
             None
         }
     }
+}
+
+/// A schema for values that are larger than a message.
+fn compile_large(
+    member: &'static str,
+    text: &str,
+    limits: &Limits,
+    faults: &mut Vec<DefinitionFault>,
+) -> Option<Schema> {
+    let mut limits = limits.clone();
+    limits.schema.evaluate_work = limits.schema.evaluate_work.saturating_mul(LARGE);
+    compile_schema(member, text, &limits, faults)
 }
 
 /// "`inputSchema` … MUST be a valid JSON Schema object (not `null`)" with `type: "object"`:
@@ -332,6 +360,9 @@ fn compact(text: &str) -> String {
 fn digest(rendered: &str, definition: &Definition) -> ContractDigest {
     let mut builder = DigestBuilder::new("callgate/contract/1");
     builder.field("effect", definition.effect.as_str());
+    if definition.delivery != Delivery::Inline {
+        builder.field("delivery", definition.delivery.as_str());
+    }
     if let Some(implementation) = &definition.implementation {
         builder.field("implementation", implementation);
     }

@@ -4,14 +4,14 @@
 //! the place and not the value. An error that the tool reports is passed on as it is: the output schema
 //! describes results, not failures.
 
-use callgate_protocol::json::Document;
+use callgate_protocol::json::{Document, Limits as JsonLimits};
 
 use super::execute::Executed;
 use super::reserve::{Place, Reserved};
 use super::validate::state_binding;
-use crate::contract::Contract;
 use crate::contract::mask::Masks;
 use crate::contract::schema::{Schema, Verdict};
+use crate::contract::{Contract, Delivery};
 use crate::invocation::Noted;
 use crate::outcome::{CheckedOutput, Outcome, Questions, ToolOutput};
 use crate::port::{Clock, Entropy, Execution};
@@ -27,9 +27,20 @@ pub struct Checked<'r> {
     reserved: Reserved<'r>,
     outcome: Outcome,
     proof: Proof,
+    /// The result is larger than its contract allows in a message.
+    oversize: bool,
 }
 
 impl<'r> Checked<'r> {
+    pub(in crate::stage) fn is_oversize(&self) -> bool {
+        self.oversize
+    }
+
+    /// The evidence of the deliver step, which put a link in the place of the result.
+    pub(in crate::stage) fn delivered(reserved: Reserved<'r>, outcome: Outcome, proof: Proof) -> Self {
+        Self { reserved, outcome, proof, oversize: false }
+    }
+
     pub(in crate::stage) fn into_parts(self) -> (Reserved<'r>, Outcome, Proof) {
         (self.reserved, self.outcome, self.proof)
     }
@@ -72,8 +83,14 @@ pub fn check<'r>(
     let (reserved, execution, noted) = executed.into_parts();
     let contract = reserved.validated().resolved().contract();
     let mut proof = execution.as_ref().map_or(Proof::Committed, Proof::of);
+    let mut oversize = false;
     let outcome = match execution {
-        Some(Execution::Complete(output)) => check_output(snapshot, contract, output).map(Outcome::Complete),
+        Some(Execution::Complete(output)) => {
+            check_output(snapshot, contract, output).map(|(output, size)| {
+                oversize = size > contract.output_bytes;
+                Outcome::Complete(output)
+            })
+        }
         Some(Execution::Asks) => {
             questions(snapshot, &reserved, noted, clock, entropy).map(Outcome::InputRequired)
         }
@@ -83,7 +100,7 @@ pub fn check<'r>(
     if proof == Proof::Asked && outcome.is_err() {
         proof = Proof::Unchanged;
     }
-    Checked { outcome: outcome.unwrap_or_else(Outcome::Failed), reserved, proof }
+    Checked { outcome: outcome.unwrap_or_else(Outcome::Failed), reserved, proof, oversize }
 }
 
 /// The stored result of an earlier call. It was checked when it was stored, by the definition of that time.
@@ -102,7 +119,11 @@ fn kept(snapshot: &Snapshot, contract: &Contract, place: &Place<'_>) -> Result<C
         return Err(gone("was made by another definition of the tool"));
     }
     let result = replay.result.as_ref().ok_or_else(|| gone("is not kept"))?;
-    let structured = result.structured.clone().map(|text| parse(snapshot, text)).transpose()?;
+    let structured = result
+        .structured
+        .clone()
+        .map(|text| Bounds::of(snapshot, contract, false).parse(text))
+        .transpose()?;
     let hidden_text = has_hidden_text(result.content.as_deref(), structured.as_ref());
     let (content, meta) = (result.content.clone(), result.meta.clone());
     Ok(CheckedOutput { content, structured, is_error: false, meta, hidden_text })
@@ -113,19 +134,18 @@ fn has_hidden_text(content: Option<&str>, structured: Option<&Document>) -> bool
         || structured.is_some_and(|document| hidden::has_hidden_text(document.text()))
 }
 
+/// The checked result and its size.
 fn check_output(
     snapshot: &Snapshot,
     contract: &Contract,
     output: ToolOutput,
-) -> Result<CheckedOutput, Refusal> {
-    let size =
-        output.content.as_deref().map_or(0, str::len) + output.structured.as_deref().map_or(0, str::len);
-    if size > contract.output_bytes {
-        return Err(too_large(size, contract));
-    }
+) -> Result<(CheckedOutput, usize), Refusal> {
+    let bounds = Bounds::of(snapshot, contract, output.is_error);
+    let content = output.content.as_deref().map_or(0, str::len);
+    bounds.check(content + output.structured.as_deref().map_or(0, str::len))?;
     let mut structured = match output.structured {
         None => None,
-        Some(text) => Some(parse(snapshot, text)?),
+        Some(text) => Some(bounds.parse(text)?),
     };
     if let Some(masks) = &contract.masks {
         // An error is judged by no schema, so nobody knows in which of its members such a field stands.
@@ -136,7 +156,7 @@ fn check_output(
                 "the tool masks fields of its result and gave parts in which they cannot be masked",
             ));
         }
-        structured = structured.map(|document| mask(snapshot, contract, masks, document)).transpose()?;
+        structured = structured.map(|document| bounds.mask(masks, document)).transpose()?;
     }
     if let (Some(schema), false) = (&contract.output, output.is_error) {
         check_schema(schema, structured.as_ref())?;
@@ -145,41 +165,64 @@ fn check_output(
         return Err(Refusal::new(Code::OutputInvalid, "the tool gave no result"));
     }
     let hidden_text = has_hidden_text(output.content.as_deref(), structured.as_ref());
-    Ok(CheckedOutput {
+    let size = content + structured.as_ref().map_or(0, |document| document.text().len());
+    let checked = CheckedOutput {
         content: output.content,
         structured,
         is_error: output.is_error,
         meta: output.meta,
         hidden_text,
-    })
+    };
+    Ok((checked, size))
 }
 
-fn parse(snapshot: &Snapshot, text: String) -> Result<Document, Refusal> {
-    Document::parse(text, &snapshot.limits.message).map_err(|error| {
-        Refusal::new(Code::OutputInvalid, "the tool gave a result that is not valid JSON").with_detail(error)
-    })
+/// How large a result may be: as a message, or where it may become a link, as an artifact.
+struct Bounds {
+    bytes: usize,
+    json: JsonLimits,
 }
 
-/// What leaves is parsed again, so that everything after this judges nothing else.
-fn mask(
-    snapshot: &Snapshot,
-    contract: &Contract,
-    masks: &Masks,
-    document: Document,
-) -> Result<Document, Refusal> {
-    let masked = masks.apply(&document).map_err(|_unmaskable| {
-        Refusal::new(Code::OutputInvalid, "the tool gave something other than a string in a masked field")
-    })?;
-    match masked {
-        None => Ok(document),
-        Some(text) if text.len() > contract.output_bytes => Err(too_large(text.len(), contract)),
-        Some(text) => parse(snapshot, text),
+impl Bounds {
+    fn of(snapshot: &Snapshot, contract: &Contract, is_error: bool) -> Self {
+        let (limits, message) = (&snapshot.limits, snapshot.limits.message);
+        // A model must be able to read an error.
+        if contract.delivery != Delivery::Overflow || is_error {
+            return Self { bytes: contract.output_bytes, json: message };
+        }
+        let bytes = usize::try_from(limits.artifact_bytes).unwrap_or(usize::MAX).max(contract.output_bytes);
+        let bytes_to_nodes = message.bytes.max(1) / message.nodes.max(1);
+        let nodes = message.nodes.max(bytes / bytes_to_nodes.max(1));
+        Self { bytes, json: message.with_bytes(bytes.max(message.bytes)).with_nodes(nodes) }
     }
-}
 
-fn too_large(size: usize, contract: &Contract) -> Refusal {
-    Refusal::new(Code::OutputTooLarge, "the result is larger than the limit of this tool")
-        .with_detail(format_args!("{size} bytes, at most {}", contract.output_bytes))
+    fn check(&self, size: usize) -> Result<(), Refusal> {
+        if size <= self.bytes {
+            return Ok(());
+        }
+        Err(Refusal::new(Code::OutputTooLarge, "the result is larger than the limit of this tool")
+            .with_detail(format_args!("{size} bytes, at most {}", self.bytes)))
+    }
+
+    fn parse(&self, text: String) -> Result<Document, Refusal> {
+        Document::parse(text, &self.json).map_err(|error| {
+            Refusal::new(Code::OutputInvalid, "the tool gave a result that is not valid JSON")
+                .with_detail(error)
+        })
+    }
+
+    /// What leaves is parsed again, so that everything after this judges nothing else.
+    fn mask(&self, masks: &Masks, document: Document) -> Result<Document, Refusal> {
+        let masked = masks.apply(&document).map_err(|_unmaskable| {
+            Refusal::new(Code::OutputInvalid, "the tool gave something other than a string in a masked field")
+        })?;
+        match masked {
+            None => Ok(document),
+            Some(text) => {
+                self.check(text.len())?;
+                self.parse(text)
+            }
+        }
+    }
 }
 
 /// "Servers MUST provide structured results that conform to this schema":

@@ -12,10 +12,12 @@ use futures_util::FutureExt as _;
 use tokio::time::timeout_at;
 
 use super::reserve::{Place, Reserved};
+use super::validate::{Validated, invalid_state};
 use crate::call::Call;
 use crate::entry::Entry;
+use crate::handle::spend;
 use crate::invocation::{Invocation, Noted};
-use crate::limits::Limits;
+use crate::keeping::Keeping;
 use crate::port::Execution;
 use crate::refusal::{Code, Refusal};
 
@@ -37,7 +39,7 @@ impl<'r> Executed<'r> {
 
 /// Runs the tool until it ends or its time is over.
 pub async fn execute<'r>(
-    limits: &Limits,
+    keeping: Keeping<'_>,
     reserved: Reserved<'r>,
     call: &Call<'_>,
     entry: &Entry<'_>,
@@ -47,6 +49,9 @@ pub async fn execute<'r>(
     }
     let validated = reserved.validated();
     let resolved = validated.resolved();
+    if let Err(refusal) = use_up(keeping, validated).await {
+        return Executed { execution: Some(Execution::NotDone(refusal)), noted: Noted::default(), reserved };
+    }
     let deadline = entry.since() + resolved.contract().timeout;
     let invocation = Invocation {
         call: entry.id(),
@@ -60,7 +65,8 @@ pub async fn execute<'r>(
         declared: call.declared,
         responses: validated.responses(),
         state: validated.state(),
-        questions_max: limits.questions,
+        questions_max: keeping.limits.questions,
+        keeping,
         noted: Mutex::new(Noted::default()),
         cancellation: OnceLock::new(),
     };
@@ -84,6 +90,20 @@ pub async fn execute<'r>(
     };
     let noted = invocation.noted.into_inner().unwrap_or_else(PoisonError::into_inner);
     Executed { execution: Some(execution), noted, reserved }
+}
+
+/// Uses the state of the call up where something is changed: one state must not lead to two effects. After the
+/// reservation, so that a call which is only repeated gets its stored result and not a refusal.
+async fn use_up(keeping: Keeping<'_>, validated: &Validated<'_>) -> Result<(), Refusal> {
+    let resolved = validated.resolved();
+    let Some((state, until)) = validated.state_use() else { return Ok(()) };
+    if !resolved.contract().effect.changes_something() {
+        return Ok(());
+    }
+    match spend(keeping, resolved.principal(), state, until).await? {
+        true => Ok(()),
+        false => Err(invalid_state()),
+    }
 }
 
 /// The message of a panic, for the operator only.

@@ -1,4 +1,4 @@
-//! Step 10: the row of the ledger, the record and the receipt.
+//! Step 11: the row of the ledger, the record and the receipt.
 //!
 //! It always writes exactly one record. The row comes first, because a repeated call looks there. A result whose
 //! row or record was not written does not leave; the receipt then still says what is known of the effect.

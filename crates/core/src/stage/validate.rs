@@ -7,10 +7,10 @@ use callgate_protocol::json::{Kind, Value};
 
 use super::resolve::Resolved;
 use crate::call::{Call, Header};
-use crate::contract::digest::{DigestBuilder, InputDigest};
+use crate::contract::digest::{Digest, DigestBuilder, InputDigest};
 use crate::contract::schema::{OverBudget, Verdict};
 use crate::contract::{Contract, IDEMPOTENCY_KEY, KeyScope, KeySource, MirroredParameter};
-use crate::port::{Clock, EffectKey};
+use crate::port::{Clock, EffectKey, Timestamp};
 use crate::principal::Principal;
 use crate::refusal::{Code, Refusal};
 use crate::seal::Binding;
@@ -29,8 +29,17 @@ struct Parts<'r> {
     arguments: Value<'r>,
     input: InputDigest,
     responses: Option<Value<'r>>,
-    state: Option<Vec<u8>>,
+    state: Option<OpenState>,
     intention: Option<Intention>,
+}
+
+/// A state that was opened.
+#[derive(Debug)]
+struct OpenState {
+    payload: Vec<u8>,
+    /// The one text that opens to it.
+    text: Digest,
+    expires: Timestamp,
 }
 
 impl<'r> Validated<'r> {
@@ -61,7 +70,12 @@ impl<'r> Validated<'r> {
     }
 
     pub(in crate::stage) fn state(&self) -> Option<&[u8]> {
-        self.0.state.as_deref()
+        self.0.state.as_ref().map(|state| &*state.payload)
+    }
+
+    /// What names the state of this call among all others, and when it could not be used any more.
+    pub(in crate::stage) fn state_use(&self) -> Option<(Digest, Timestamp)> {
+        self.0.state.as_ref().map(|state| (state.text, state.expires))
     }
 }
 
@@ -93,16 +107,20 @@ pub fn validate<'r>(
         None => None,
         Some(sealed) => {
             let binding = state_binding(resolved.principal(), contract, input);
-            let opened = snapshot.keys.open(&binding, sealed, clock);
-            Some(opened.map_err(|_| {
-                Refusal::new(Code::InvalidState, "requestState is not valid for this request")
-            })?)
+            let opened = snapshot.keys.open_until(&binding, sealed, clock);
+            let (payload, expires) = opened.map_err(|_| invalid_state())?;
+            Some(OpenState { payload, text: Digest::of_bytes(sealed.as_bytes()), expires })
         }
     };
     let intention = intention(snapshot, &resolved, call, input)?;
     let (arguments, responses) = (call.arguments, call.input_responses);
     let parts = Parts { arguments, input, responses, state, intention, resolved };
     Ok(Validated(Box::new(parts)))
+}
+
+/// The one refusal of every state that is not good here.
+pub(in crate::stage) fn invalid_state() -> Refusal {
+    Refusal::new(Code::InvalidState, "requestState is not valid for this request")
 }
 
 /// The name of what the caller wants done, and what it consists of.

@@ -3,6 +3,7 @@
 
 mod effects;
 mod evidence;
+mod keeping;
 mod limits;
 mod masking;
 mod pipeline;

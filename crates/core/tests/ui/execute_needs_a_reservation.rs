@@ -1,10 +1,10 @@
 use callgate_core::call::Call;
 use callgate_core::entry::Entry;
-use callgate_core::limits::Limits;
+use callgate_core::keeping::Keeping;
 use callgate_core::stage::{approve::Approved, execute::execute};
 
-async fn skip_reserve(limits: &Limits, approved: Approved<'_>, call: &Call<'_>, entry: &Entry<'_>) {
-    let _ = execute(limits, approved, call, entry).await;
+async fn skip_reserve(keeping: Keeping<'_>, approved: Approved<'_>, call: &Call<'_>, entry: &Entry<'_>) {
+    let _ = execute(keeping, approved, call, entry).await;
 }
 
 fn main() {}

@@ -75,7 +75,7 @@ impl Endpoint {
             _ => return Err(Fault::params("`ref.type` must be ref/prompt or ref/resource")),
         };
         let Some(completer) = completer else { return Ok(Completions { values: Vec::new(), total: 0 }) };
-        let exchange = opened.exchange();
+        let exchange = opened.exchange(self.pipeline().keeping(&published.gate));
         let result =
             opened.run(async { completer.act(Context::of_exchange(&exchange), completing).await }).await;
         match self.close_inquiry(published, &opened, exchange.into_noted(), result)? {

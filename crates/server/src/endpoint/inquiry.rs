@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use callgate_core::contract::digest::{Digest, DigestBuilder};
 use callgate_core::invocation::{CapabilitySet, InputRequest};
+use callgate_core::keeping::Keeping;
 use callgate_core::port::{Credentials, Peer};
 use callgate_core::principal::Principal;
 use callgate_core::refusal::{Code, Refusal};
@@ -145,8 +146,15 @@ impl Endpoint {
 }
 
 impl Opened<'_> {
-    pub(super) fn exchange(&self) -> Exchange<'_> {
+    /// Who asks.
+    pub(super) fn principal(&self) -> &Principal {
+        &self.principal
+    }
+
+    pub(super) fn exchange<'x>(&'x self, keeping: Keeping<'x>) -> Exchange<'x> {
         Exchange {
+            keeping,
+            method: self.method,
             principal: &self.principal,
             peer: self.inquiry.peer,
             declared: self.inquiry.declared,

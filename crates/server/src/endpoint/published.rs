@@ -11,7 +11,7 @@ use callgate_core::contract::digest::ShownDigest;
 use callgate_core::port::Transport;
 use callgate_core::principal::Principal;
 use callgate_core::receipt::RECEIPT_KEY;
-use callgate_core::snapshot::Snapshot;
+use callgate_core::snapshot::{Snapshot, Tool};
 use callgate_protocol::Revision;
 use callgate_protocol::json::push_string;
 use callgate_protocol::meta::SERVER_INFO;
@@ -166,7 +166,7 @@ impl Published {
         });
         let prompt_entries = prompts.iter().map(|prompt| prompt.entry());
         let offered = Offered {
-            resources: !resources.is_empty(),
+            resources: !resources.is_empty() || gate.catalogue.tools().any(makes_artifacts),
             prompts: !prompts.is_empty(),
             completions: resources.has_completions() || prompts.iter().any(|prompt| prompt.has_completions()),
             logging,
@@ -285,6 +285,11 @@ impl Published {
         out.push_str("}}");
         Bytes::from(out)
     }
+}
+
+/// Links of such a tool are read as resources.
+fn makes_artifacts(tool: &Arc<Tool>) -> bool {
+    tool.contract().delivery().makes_artifacts()
 }
 
 impl std::fmt::Debug for Published {

@@ -16,6 +16,7 @@ use crate::context::Context;
 use crate::prompt::{Messages, Prompt};
 use crate::resource::to_uri;
 use crate::respond;
+use callgate_core::artifact::is_artifact;
 use callgate_core::port::Peer;
 
 /// The contents of a resource.
@@ -35,9 +36,12 @@ impl Endpoint {
     ) -> Result<Reply<Read>, Fault> {
         let opened = self.open_inquiry(published, "resources/read", inquiry).await?;
         let uri = &*to_uri(inquiry.name);
+        if is_artifact(uri) {
+            return Ok(Reply::Complete(self.read_artifact(published, opened.principal(), uri).await?));
+        }
         let found = published.resources.find(uri).ok_or_else(|| Fault::UnknownResource(uri.to_owned()))?;
         let mime_type = found.mime_type;
-        let exchange = opened.exchange();
+        let exchange = opened.exchange(self.pipeline().keeping(&published.gate));
         let result = opened.run(async { found.act(Context::of_exchange(&exchange)).await }).await;
         let result = result.map(|contents| Read {
             contents: contents.to_json(uri, mime_type),
@@ -55,7 +59,7 @@ impl Endpoint {
         let opened = self.open_inquiry(published, "prompts/get", inquiry).await?;
         let prompt = published.prompt(inquiry.name).ok_or(Fault::NotFound("unknown prompt"))?;
         let arguments = prompt_arguments(prompt, inquiry.arguments)?;
-        let exchange = opened.exchange();
+        let exchange = opened.exchange(self.pipeline().keeping(&published.gate));
         let result = opened.run(async { prompt.act(Context::of_exchange(&exchange), arguments).await }).await;
         self.close_inquiry(published, &opened, exchange.into_noted(), result)
     }

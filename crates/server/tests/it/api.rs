@@ -7,6 +7,7 @@ mod asking;
 mod building;
 mod caller;
 mod calls;
+mod keeping;
 mod lists;
 mod reading;
 mod refusals;

@@ -12,7 +12,8 @@ use callgate_core::port::{
 use callgate_core::principal::Principal;
 use callgate_core::refusal::{Code, Refusal};
 use callgate_server::{
-    Content, Context, Limits, NoInput, Server, ServerBuilder, Tool, ToolError, refusals_manual,
+    Content, Context, Delivery, HandleScope, Limits, NoInput, Server, ServerBuilder, Tool, ToolError,
+    refusals_manual,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -224,6 +225,18 @@ async fn provoke(code: Code) -> Answer {
             // Two for the key of the server, none for the id of the call.
             let builder = server().entropy(Sevens(2.into()));
             Caller::new(builder.tool(tool("t"))).tool("t", "{}").await
+        }
+        Code::InvalidHandle => {
+            async fn checks(context: Context<'_>, _: NoInput) -> Result<Content, ToolError> {
+                context.handles().check("hunter2", &HandleScope::tool()).await.map(|_| Content::new())
+            }
+            Caller::new(server().tool(Tool::new("t", Effect::Read, checks))).tool("t", "{}").await
+        }
+        Code::StoreFull => {
+            let mut limits = Limits::default();
+            limits.gate.artifacts_of_principal = 0;
+            let tool = tool("t").output_bytes(8).delivery(Delivery::Overflow);
+            Caller::new(server().limits(limits).tool(tool)).tool("t", "{}").await
         }
         Code::InvalidCursor
         | Code::RateLimited
