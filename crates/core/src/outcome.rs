@@ -12,6 +12,10 @@ use crate::receipt::Receipt;
 use crate::refusal::Refusal;
 use crate::snapshot::Tool;
 
+/// The `_meta` key that marks what a tool, a resource or a prompt gave: it is data of its source, whatever it says,
+/// and no instruction to whoever reads it. Its value is always `true`, and a tool cannot set it.
+pub const UNTRUSTED_KEY: &str = "dev.callgate/untrusted";
+
 /// The result of a tool, as its executor gives it.
 #[derive(Debug, Default)]
 #[non_exhaustive]

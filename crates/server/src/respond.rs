@@ -10,7 +10,7 @@ mod manual;
 pub use manual::refusals_manual;
 
 use callgate_core::invocation::InputRequest;
-use callgate_core::outcome::{CheckedOutput, Outcome, Questions, Settled};
+use callgate_core::outcome::{CheckedOutput, Outcome, Questions, Settled, UNTRUSTED_KEY};
 use callgate_core::receipt::{RECEIPT_KEY, Receipt};
 use callgate_core::refusal::{Code, Refusal, Retry};
 use callgate_protocol::error::{push_result_end, push_result_start, result_start_len};
@@ -119,15 +119,19 @@ pub(crate) fn to_inquiry<T>(
 ) -> Answered {
     let mut out = String::with_capacity(512);
     push_result_start(&mut out, id);
-    match reply {
+    let meta = match reply {
         Reply::Complete(value) => {
             out.push_str("{\"resultType\":\"complete\"");
             write(&mut out, &value);
+            &published.identity.meta_of_data
         }
-        Reply::InputRequired { requests, state } => push_questions(&mut out, &requests, state.as_deref()),
-    }
+        Reply::InputRequired { requests, state } => {
+            push_questions(&mut out, &requests, state.as_deref());
+            &published.identity.meta
+        }
+    };
     out.push_str(",\"_meta\":");
-    out.push_str(&published.identity.meta);
+    out.push_str(meta);
     out.push('}');
     push_result_end(&mut out);
     Answered::result(out)
@@ -142,9 +146,9 @@ fn complete(id: &Id, published: &Published, output: &CheckedOutput, settled: &Se
         out.push_str(IS_ERROR);
     }
     open_meta(&mut out, published, settled);
+    push_mark(&mut out, UNTRUSTED_KEY);
     if output.hidden_text {
-        push_meta_key(&mut out, HIDDEN_TEXT_KEY);
-        out.push_str("true");
+        push_mark(&mut out, HIDDEN_TEXT_KEY);
     }
     if let Some(meta) = &output.meta {
         push_foreign_meta(&mut out, meta);
@@ -172,7 +176,8 @@ fn complete_len(id: &Id, published: &Published, output: &CheckedOutput, receipt:
         (None, None) => CONTENT.len() + "[]".len(),
     };
     let is_error = if output.is_error { IS_ERROR.len() } else { 0 };
-    let hidden = if output.hidden_text { HIDDEN_TEXT_KEY.len() + ",\"\":true".len() } else { 0 };
+    let mark = |key: &str| key.len() + ",\"\":true".len();
+    let marks = mark(UNTRUSTED_KEY) + if output.hidden_text { mark(HIDDEN_TEXT_KEY) } else { 0 };
     result_start_len(id)
         + COMPLETE.len()
         + content
@@ -180,7 +185,7 @@ fn complete_len(id: &Id, published: &Published, output: &CheckedOutput, receipt:
         + is_error
         + published.identity.meta_to_receipt.len()
         + receipt.written_len()
-        + hidden
+        + marks
         + output.meta.as_ref().map_or(0, String::len)
         + ENDS
 }
@@ -366,12 +371,17 @@ fn push_meta_key(out: &mut String, key: &str) {
     out.push_str("\":");
 }
 
+fn push_mark(out: &mut String, key: &str) {
+    push_meta_key(out, key);
+    out.push_str("true");
+}
+
 /// Appends what the tool says about its result, except keys that are ours to set.
 fn push_foreign_meta(out: &mut String, meta: &str) {
     let Ok(document) = Document::parse(meta, &Limits::DEFAULT) else { return };
     for (name, value) in document.root().members() {
         let name = name.as_str().unwrap_or_default();
-        if [SERVER_INFO, RECEIPT_KEY, REFUSAL_KEY, HIDDEN_TEXT_KEY].contains(&&*name) {
+        if [SERVER_INFO, RECEIPT_KEY, REFUSAL_KEY, HIDDEN_TEXT_KEY, UNTRUSTED_KEY].contains(&&*name) {
             continue;
         }
         out.push(',');

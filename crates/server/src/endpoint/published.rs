@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use callgate_core::contract::digest::ShownDigest;
+use callgate_core::outcome::UNTRUSTED_KEY;
 use callgate_core::port::Transport;
 use callgate_core::principal::Principal;
 use callgate_core::receipt::RECEIPT_KEY;
@@ -43,6 +44,8 @@ pub(crate) struct Identity {
     pub(crate) meta: String,
     /// The `_meta` member of a result with a receipt, up to the receipt.
     pub(crate) meta_to_receipt: String,
+    /// The `_meta` of what is data of its source.
+    pub(crate) meta_of_data: String,
 }
 
 impl Identity {
@@ -58,7 +61,8 @@ impl Identity {
         rendered.push('}');
         let meta = format!("{{\"{SERVER_INFO}\":{rendered}}}");
         let meta_to_receipt = format!(",\"_meta\":{{\"{SERVER_INFO}\":{rendered},\"{RECEIPT_KEY}\":");
-        Self { name, rendered, meta, meta_to_receipt }
+        let meta_of_data = format!("{{\"{SERVER_INFO}\":{rendered},\"{UNTRUSTED_KEY}\":true}}");
+        Self { name, rendered, meta, meta_of_data, meta_to_receipt }
     }
 }
 
