@@ -30,7 +30,6 @@ use super::tools::KnownTool;
 pub struct CedarPolicy {
     pub(super) rules: Vec<Rule>,
     pub(super) tools: Vec<Judged>,
-    pub(super) decoy: Judged,
     pub(super) base: Entities,
     pub(super) list_action: EntityUid,
     pub(super) limits: PolicyLimits,
@@ -127,15 +126,32 @@ impl CedarPolicy {
             let (uid, entities) = with_caller(&self.base, principal)?;
             let mut caller = Caller::new(uid, entities);
             if self.steady {
-                caller.visible = Some(self.seen(principal, &caller));
+                caller.visible = Some(self.seen(principal, &caller, None));
             }
             Ok(caller)
         })
     }
 
-    /// Every tool that the caller may see now.
-    pub(super) fn seen(&self, principal: &Principal, caller: &Caller) -> VisibleSet {
-        let sees = |judged: &Judged| self.list(&judged.list, judged, principal, caller, None).permitted;
+    /// Every tool that the caller may see now, or at another time.
+    ///
+    /// Where a policy looks at the time, all tools are asked for whichever of them is looked for, so that a hidden
+    /// tool and a name that no tool has cost the same work. What was found is kept for the millisecond for which it
+    /// holds: policies see no finer time.
+    pub(super) fn visible_at(
+        &self,
+        principal: &Principal,
+        caller: &Caller,
+        at: Option<Timestamp>,
+    ) -> VisibleSet {
+        if let Some(visible) = &caller.visible {
+            return visible.clone();
+        }
+        let time = at.unwrap_or_else(|| self.clock.now());
+        caller.visible_in(time.0.div_euclid(1000), || self.seen(principal, caller, Some(time)))
+    }
+
+    fn seen(&self, principal: &Principal, caller: &Caller, at: Option<Timestamp>) -> VisibleSet {
+        let sees = |judged: &Judged| self.list(&judged.list, judged, principal, caller, at).permitted;
         VisibleSet::of(self.tools.iter().map(sees))
     }
 

@@ -89,13 +89,29 @@ pub(super) struct Caller {
     pub(super) uid: EntityUid,
     pub(super) entities: Entities,
     pub(super) visible: Option<VisibleSet>,
+    /// What may be seen in one millisecond, where that changes with the time.
+    latest: Mutex<Option<(i64, VisibleSet)>>,
     /// Calls of a tool, approved or not, that are decided without a look at arguments or the time.
     calls: Mutex<HashMap<(usize, bool), Verdict>>,
 }
 
 impl Caller {
     pub(super) fn new(uid: EntityUid, entities: Entities) -> Self {
-        Self { uid, entities, visible: None, calls: Mutex::default() }
+        Self { uid, entities, visible: None, latest: Mutex::default(), calls: Mutex::default() }
+    }
+
+    /// What may be seen in that millisecond, found now if it was not the latest one that was asked for.
+    pub(super) fn visible_in(&self, millisecond: i64, find: impl FnOnce() -> VisibleSet) -> VisibleSet {
+        let latest = || self.latest.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((known, visible)) = &*latest()
+            && *known == millisecond
+        {
+            return visible.clone();
+        }
+        // Found without the lock: two may find the same.
+        let visible = find();
+        *latest() = Some((millisecond, visible.clone()));
+        visible
     }
 
     /// What was decided of calls of the tool at a place of the catalogue, decided now if it was not.

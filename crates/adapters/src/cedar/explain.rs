@@ -125,7 +125,7 @@ impl CedarPolicy {
         let expressed = express(arguments, &judged.tool.members, &everything, &self.limits);
         let missing = contract.scopes().iter().filter(|scope| !principal.has_scope(scope));
         Ok(Explanation {
-            visible: self.sees(place, judged, &caller, asked),
+            visible: self.sees(place, &caller, asked),
             missing_scopes: missing.cloned().collect(),
             inexpressible: expressed.inexpressible.into_iter().collect(),
             list: self.each(&judged.list, &caller, |alone| self.list(alone, judged, principal, &caller, at)),

@@ -322,7 +322,6 @@ impl Loading<'_> {
         Ok(CedarPolicy {
             rules: self.rules.to_vec(),
             tools,
-            decoy,
             base,
             list_action,
             limits,

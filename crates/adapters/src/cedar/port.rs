@@ -15,11 +15,8 @@ use super::entities::Caller;
 
 impl CedarPolicy {
     /// Whether a tool may be seen. `place` is its place in the catalogue.
-    pub(super) fn sees(&self, place: usize, judged: &Judged, caller: &Caller, asked: Asked<'_>) -> bool {
-        match &caller.visible {
-            Some(visible) => visible.contains(place),
-            None => self.list(&judged.list, judged, asked.principal, caller, asked.at).permitted,
-        }
+    pub(super) fn sees(&self, place: usize, caller: &Caller, asked: Asked<'_>) -> bool {
+        self.visible_at(asked.principal, caller, asked.at).contains(place)
     }
 
     /// What is decided of a call of the tool at a place of the catalogue.
@@ -30,7 +27,7 @@ impl CedarPolicy {
         caller: &Caller,
         asked: Asked<'_>,
     ) -> Decision {
-        if !self.sees(place, judged, caller, asked) {
+        if !self.sees(place, caller, asked) {
             return denied("what may not be listed may not be called");
         }
         let ask = |asked: Asked<'_>| {
@@ -75,14 +72,14 @@ fn now(principal: &Principal) -> Asked<'_> {
 
 impl Policy for CedarPolicy {
     fn is_visible(&self, principal: &Principal, contract: &Contract) -> bool {
-        let Some((at, judged)) = self.find(contract) else { return false };
-        self.caller(principal).is_ok_and(|caller| self.sees(at, judged, &caller, now(principal)))
+        let Some((at, _)) = self.find(contract) else { return false };
+        self.caller(principal).is_ok_and(|caller| self.sees(at, &caller, now(principal)))
     }
 
     fn look_for_nothing(&self, principal: &Principal) {
         if let Ok(caller) = self.caller(principal) {
             // No tool has a place beyond the catalogue.
-            self.sees(self.tools.len(), &self.decoy, &caller, now(principal));
+            self.sees(self.tools.len(), &caller, now(principal));
         }
     }
 
@@ -93,7 +90,7 @@ impl Policy for CedarPolicy {
                 .zip(&self.tools)
                 .all(|(tool, judged)| judged.tool.digest == Some(tool.contract().digest()));
         match self.caller(principal) {
-            Ok(caller) if same => caller.visible.clone().unwrap_or_else(|| self.seen(principal, &caller)),
+            Ok(caller) if same => self.visible_at(principal, &caller, None),
             // Another catalogue than the one that the policies were judged with: each tool on its own.
             _ => VisibleSet::of(catalogue.tools().map(|tool| self.is_visible(principal, tool.contract()))),
         }

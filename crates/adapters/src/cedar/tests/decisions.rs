@@ -219,6 +219,10 @@ fn a_name_that_no_tool_has_costs_as_many_evaluations_as_a_hidden_tool() {
     for hides in [
         "permit(principal, action, resource == Tool::\"invoice_list\") when { principal.subject == \"x\" };",
         "permit(principal, action, resource) when { context.time > datetime(\"2030-01-01\") };",
+        // Rules of many shapes about single tools: which of them are asked does not depend on the name.
+        "permit(principal, action, resource == Tool::\"weather\") when { context.time > datetime(\"2030-01-01\") };
+         permit(principal, action, resource == Tool::\"invoice_list\") when { principal.subject like \"*a*b*c*d*\" };
+         forbid(principal, action == Action::\"list\", resource == Tool::\"invoice_pay\");",
     ] {
         let policy = loaded(&[hides], Arc::clone(&clock)).policy.unwrap();
         for principal in [dana(), dana(), Principal::new("eve")] {
@@ -238,6 +242,30 @@ fn a_name_that_no_tool_has_costs_as_many_evaluations_as_a_hidden_tool() {
             assert_eq!(fresh.evaluations() - before, nothing, "{hides}");
         }
     }
+}
+
+#[test]
+fn what_the_time_shows_is_asked_of_every_tool_once_in_a_millisecond_whatever_is_looked_for() {
+    let catalogue = catalogue();
+    let clock: Arc<SetClock> = Arc::default();
+    let text = "permit(principal, action, resource) when { context.time >= datetime(\"1970-01-01T00:00:00.001Z\") };";
+    let policy = loaded(&[text], Arc::clone(&clock)).policy.unwrap();
+    let cost = |look: &dyn Fn() -> bool| {
+        let before = policy.evaluations();
+        (look(), policy.evaluations() - before)
+    };
+    let weather = catalogue.find("weather").unwrap().contract();
+    let nothing = || {
+        policy.look_for_nothing(&dana());
+        false
+    };
+    assert_eq!(cost(&nothing), (false, 3));
+    assert_eq!(cost(&|| policy.is_visible(&dana(), weather)), (false, 0), "the same millisecond");
+    clock.0.store(999, Ordering::Relaxed);
+    assert_eq!(cost(&|| policy.is_visible(&dana(), weather)), (false, 0));
+    clock.0.store(1000, Ordering::Relaxed);
+    assert_eq!(cost(&|| policy.is_visible(&dana(), weather)), (true, 3));
+    assert_eq!(cost(&nothing), (false, 0));
 }
 
 #[test]
