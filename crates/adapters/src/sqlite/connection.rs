@@ -5,8 +5,9 @@
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use callgate_core::port::QueryError;
 use rusqlite::config::DbConfig;
@@ -18,6 +19,11 @@ use super::authorizer::{Denied, judge};
 
 /// How many steps of SQLite's machine pass between two looks at the stop flag: some ten microseconds.
 const STEPS: i32 = 1000;
+/// At how many of those looks a brief statement has to end. SQLite counts the steps of a statement over all its runs, so
+/// the first look may come at once: a run gets between three and four thousand steps.
+const BRIEF_LOOKS: u32 = 4;
+/// No bound on the looks.
+const UNBOUNDED: u32 = 0;
 /// How many prepared statements a connection keeps.
 const STATEMENTS: usize = 64;
 
@@ -25,6 +31,9 @@ const STATEMENTS: usize = 64;
 pub(super) struct Connection {
     inner: rusqlite::Connection,
     stop: Arc<AtomicBool>,
+    /// The looks until a brief statement has to end.
+    looks: Arc<AtomicU32>,
+    busy_timeout: Duration,
     denied: Arc<Mutex<Option<Denied>>>,
     file: Option<FileId>,
 }
@@ -58,7 +67,9 @@ impl Connection {
         let inner = rusqlite::Connection::open_with_flags(&options.path, flags).map_err(unavailable)?;
         let stop = Arc::new(AtomicBool::new(false));
         let denied = Arc::new(Mutex::new(None));
-        let mut connection = Self { inner, stop, denied, file };
+        let looks = Arc::new(AtomicU32::new(UNBOUNDED));
+        let busy_timeout = options.busy_timeout;
+        let mut connection = Self { inner, stop, looks, busy_timeout, denied, file };
         connection.restrict(options).map_err(unavailable)?;
         Ok(connection)
     }
@@ -83,8 +94,22 @@ impl Connection {
             inner.set_limit(limit, value)?;
         }
         inner.set_prepared_statement_cache_capacity(STATEMENTS);
-        let stop = Arc::clone(&self.stop);
-        inner.progress_handler(STEPS, Some(move || stop.load(Ordering::Relaxed)))?;
+        let (stop, looks) = (Arc::clone(&self.stop), Arc::clone(&self.looks));
+        let has_to_end = move || {
+            if stop.load(Ordering::Relaxed) {
+                return true;
+            }
+            // Only the thread that runs the statement gets here, so nothing comes in between.
+            match looks.load(Ordering::Relaxed) {
+                UNBOUNDED => false,
+                1 => true,
+                left => {
+                    looks.store(left - 1, Ordering::Relaxed);
+                    false
+                }
+            }
+        };
+        inner.progress_handler(STEPS, Some(has_to_end))?;
         let denied = Arc::clone(&self.denied);
         inner.authorizer(Some(move |context: rusqlite::hooks::AuthContext<'_>| {
             judge(&context, &mut denied.lock().unwrap_or_else(PoisonError::into_inner))
@@ -111,6 +136,17 @@ impl Connection {
 
     pub(super) fn interrupt_handle(&self) -> InterruptHandle {
         self.inner.get_interrupt_handle()
+    }
+
+    /// Does work whose statement has to end soon and waits for no other process; what does not is interrupted or refused.
+    pub(super) fn briefly<T>(&mut self, work: impl FnOnce(&mut Self) -> T) -> rusqlite::Result<T> {
+        self.stop.store(false, Ordering::Relaxed);
+        self.inner.busy_timeout(Duration::ZERO)?;
+        self.looks.store(BRIEF_LOOKS, Ordering::Relaxed);
+        let done = work(self);
+        self.looks.store(UNBOUNDED, Ordering::Relaxed);
+        self.inner.busy_timeout(self.busy_timeout)?;
+        Ok(done)
     }
 
     /// What the authorizer refused since this was last asked.

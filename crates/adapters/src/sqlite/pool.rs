@@ -6,12 +6,13 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use callgate_core::port::QueryError;
+use callgate_core::port::{QueryError, Rows, Statement};
 use rusqlite::InterruptHandle;
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout_at};
 
 use super::Options;
+use super::brief::{self, Brief};
 use super::connection::{Connection, FileId};
 
 /// The connections to one file.
@@ -20,6 +21,7 @@ pub(super) struct Pool {
     options: Options,
     permits: Arc<Semaphore>,
     idle: Mutex<Vec<Connection>>,
+    brief: Brief,
 }
 
 /// What stops the statement of one call.
@@ -37,7 +39,30 @@ enum State {
 impl Pool {
     pub(super) fn new(options: Options) -> Self {
         let permits = Arc::new(Semaphore::new(options.connections.max(1)));
-        Self { options, permits, idle: Mutex::new(Vec::new()) }
+        Self { options, permits, idle: Mutex::new(Vec::new()), brief: Brief::default() }
+    }
+
+    /// Runs a query on this thread, if one is likely to end in microseconds: waking another thread and being woken by it
+    /// costs more than most reads. Nothing if it did not end, failed, or may not be tried; then it has to be run as work
+    /// that may take its time, from its beginning, and says itself what is wrong.
+    pub(super) fn glance(
+        &self,
+        statement: &Arc<Statement>,
+        work: impl FnOnce(&mut Connection) -> Result<Rows, QueryError>,
+    ) -> Option<Rows> {
+        let tried = self.brief.may_try(statement)?;
+        let _permit = self.permits.try_acquire().ok()?;
+        // Opening a file may wait for its disk.
+        let mut connection = self.opened()?;
+        let began = Instant::now();
+        let Ok(rows) = connection.briefly(work) else {
+            // A connection in an unknown state is closed.
+            return None;
+        };
+        self.give_back(connection);
+        let rows = rows.ok();
+        tried.ended(rows.is_some() && began.elapsed() < brief::TIME);
+        rows
     }
 
     /// Runs blocking work on a connection, which must come free until then. Dropping the future stops the
@@ -70,20 +95,23 @@ impl Pool {
     }
 
     fn take(&self) -> Result<Connection, QueryError> {
+        match self.opened() {
+            Some(connection) => Ok(connection),
+            None => Connection::open(&self.options),
+        }
+    }
+
+    /// A connection that is open already.
+    fn opened(&self) -> Option<Connection> {
         // A file that was replaced, as nightly exports are, is not the one that is open.
         let file = FileId::of(&self.options.path);
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        let fresh = loop {
+        loop {
             match idle.pop() {
-                Some(connection) if connection.file() == file => break Some(connection),
+                Some(connection) if connection.file() == file => return Some(connection),
                 Some(_) => {}
-                None => break None,
+                None => return None,
             }
-        };
-        drop(idle);
-        match fresh {
-            Some(connection) => Ok(connection),
-            None => Connection::open(&self.options),
         }
     }
 

@@ -171,3 +171,48 @@ async fn the_inside_of_a_json_value_can_be_queried() {
     let sql = "select e.value as v, t.a ->> '$.x[0]' as first from t, json_each(t.a, '$.x') as e order by 1";
     assert_eq!(store.json(sql, &[]).await, r#"[{"v":1,"first":1},{"v":2,"first":1}]"#);
 }
+
+/// Counts how often the one thread of the runtime came by while something else went on.
+fn counter() -> Arc<std::sync::atomic::AtomicU64> {
+    let count = Arc::new(std::sync::atomic::AtomicU64::new(0));
+    let counted = Arc::clone(&count);
+    tokio::spawn(async move {
+        loop {
+            counted.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    });
+    count
+}
+
+#[tokio::test]
+async fn a_query_that_is_not_brief_leaves_the_thread_of_its_call_to_others() {
+    let store = store(Kind::Sqlite, "create table t (a)").await;
+    let long = "with recursive n(i) as (select 1 union all select i + 1 from n where i < 300000) select max(i) as c from n";
+    let (long, brief) =
+        (store.statement(long, &[]).await, store.statement("select count(*) as c from t", &[]).await);
+    // A connection is open, so both may be tried where they are called.
+    assert_eq!(store.source.query(query(brief, &[])).await.unwrap().json, r#"[{"c":0}]"#);
+    let count = counter();
+    let rows = store.source.query(query(long, &[])).await.unwrap();
+    assert_eq!(rows.json, r#"[{"c":300000}]"#);
+    let passed = count.load(std::sync::atomic::Ordering::Relaxed);
+    assert!(passed >= 3, "the thread came by {passed} times");
+}
+
+#[tokio::test]
+async fn a_file_that_another_process_locks_is_waited_for_beside_the_thread_of_the_call() {
+    let store = store(Kind::Sqlite, "create table t (a)").await;
+    let brief = store.statement("select count(*) as c from t", &[]).await;
+    store.source.query(query(brief.clone(), &[])).await.unwrap();
+    let writer = rusqlite::Connection::open(&store.place).unwrap();
+    writer.execute_batch("begin exclusive; insert into t values (1)").unwrap();
+    let count = counter();
+    let (rows, ()) = tokio::join!(store.source.query(query(brief, &[])), async {
+        while count.load(std::sync::atomic::Ordering::Relaxed) < 20 {
+            tokio::task::yield_now().await;
+        }
+        writer.execute_batch("commit").unwrap();
+    });
+    assert_eq!(rows.unwrap().json, r#"[{"c":1}]"#);
+}
