@@ -52,6 +52,10 @@ pub(super) struct Judged {
     pub(super) call_action: EntityUid,
     pub(super) list: Arc<Concerned>,
     pub(super) call: Arc<Concerned>,
+    /// Those of `call` that look at the caller, the tool and the approval alone: what they say is kept.
+    pub(super) call_settled: Arc<Concerned>,
+    /// The others of `call`.
+    pub(super) call_open: Arc<Concerned>,
 }
 
 /// Policies that may concern one question.
@@ -84,6 +88,26 @@ impl Verdict {
     /// A denial because something could not be evaluated.
     pub(super) fn failed(policies: Vec<String>, error: impl fmt::Display) -> Self {
         Self { permitted: false, policies, errors: vec![error.to_string()] }
+    }
+
+    /// What two parts of the policies say together, as Cedar would say it of all of them: what forbids decides, and else
+    /// what permits. Nothing if a part could not be evaluated.
+    pub(super) fn joined(self, other: Self) -> Option<Self> {
+        if !self.errors.is_empty() || !other.errors.is_empty() {
+            return None;
+        }
+        let forbids = |verdict: &Self| !verdict.permitted && !verdict.policies.is_empty();
+        let is_forbidden = forbids(&self) || forbids(&other);
+        let permitted = !is_forbidden && (self.permitted || other.permitted);
+        let mut policies = Vec::new();
+        for verdict in [self, other] {
+            // A part that neither permits nor forbids names no policy.
+            if verdict.permitted == permitted {
+                policies.extend(verdict.policies);
+            }
+        }
+        policies.sort();
+        Some(Self { permitted, policies, errors: Vec::new() })
     }
 }
 
@@ -194,9 +218,13 @@ impl CedarPolicy {
             Ok(record) => context.push(("arguments".to_owned(), record)),
             Err(error) => return Verdict::failed(Vec::new(), error),
         }
-        let inexpressible = inexpressible.into_iter().map(RestrictedExpression::new_string);
-        context.push(("inexpressible".to_owned(), RestrictedExpression::new_set(inexpressible)));
-        context.push(("approved".to_owned(), RestrictedExpression::new_bool(approved)));
+        if mentions.inexpressible {
+            let inexpressible = inexpressible.into_iter().map(RestrictedExpression::new_string);
+            context.push(("inexpressible".to_owned(), RestrictedExpression::new_set(inexpressible)));
+        }
+        if mentions.approved {
+            context.push(("approved".to_owned(), RestrictedExpression::new_bool(approved)));
+        }
         self.ask(concerned, caller, &judged.call_action, &judged.uid, context)
     }
 
@@ -333,6 +361,22 @@ impl Sorting {
                 }
         };
         let meant: Vec<_> = rules.iter().enumerate().filter(|(_, rule)| is_meant(rule)).collect();
+        self.of(&meant)
+    }
+
+    /// Those of some policies that what is decided follows from, with or without a look at the arguments or the time.
+    pub(super) fn part(
+        &mut self,
+        rules: &[Rule],
+        whole: &Concerned,
+        is_settled: bool,
+    ) -> Result<Arc<Concerned>, String> {
+        let whole = whole.rules.iter().filter_map(|at| Some((*at, rules.get(*at)?)));
+        let part: Vec<_> = whole.filter(|(_, rule)| rule.mentions.is_settled() == is_settled).collect();
+        self.of(&part)
+    }
+
+    fn of(&mut self, meant: &[(usize, &Rule)]) -> Result<Arc<Concerned>, String> {
         let key: Vec<_> = meant.iter().map(|(at, _)| *at).collect();
         if let Some(known) = self.shared.get(&key) {
             return Ok(Arc::clone(known));

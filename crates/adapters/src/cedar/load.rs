@@ -298,9 +298,12 @@ impl Loading<'_> {
             let own = uid("Tool", &tool.name)?;
             let call_action = uid("Action", &call_of(&tool.name))?;
             let calls: [EntityUid; 2] = [call_action.clone(), call.clone()];
+            let call = sorting.concerned(self.rules, &calls, &own, &server)?;
             Ok(Judged {
                 list: sorting.concerned(self.rules, std::slice::from_ref(&list_action), &own, &server)?,
-                call: sorting.concerned(self.rules, &calls, &own, &server)?,
+                call_settled: sorting.part(self.rules, &call, true)?,
+                call_open: sorting.part(self.rules, &call, false)?,
+                call,
                 tool: tool.clone(),
                 uid: own,
                 call_action,

@@ -30,10 +30,7 @@ impl CedarPolicy {
         if !self.sees(place, caller, asked) {
             return denied("what may not be listed may not be called");
         }
-        let ask = |asked: Asked<'_>| {
-            let call = || self.call(&judged.call, judged, caller, asked);
-            if judged.call.mentions.is_settled() { caller.call(place, asked.approved, call) } else { call() }
-        };
+        let ask = |asked| self.verdict(place, judged, caller, asked);
         let Verdict { permitted, policies, errors } = ask(asked);
         if permitted {
             return Decision::Permit { policies };
@@ -45,6 +42,22 @@ impl CedarPolicy {
             }
         }
         Decision::Deny { policies, errors }
+    }
+
+    /// What all policies say of a call. Those that look at the caller and the tool alone are asked once for each caller.
+    fn verdict(&self, place: usize, judged: &Judged, caller: &Caller, asked: Asked<'_>) -> Verdict {
+        let call = |concerned| self.call(concerned, judged, caller, asked);
+        let settled = || caller.call(place, asked.approved, || call(&judged.call_settled));
+        if judged.call_open.rules.is_empty() {
+            return settled();
+        }
+        let joined = if judged.call_settled.rules.is_empty() {
+            None
+        } else {
+            settled().joined(call(&judged.call_open))
+        };
+        // What fails is rare, and all policies together say best what it was.
+        joined.unwrap_or_else(|| call(&judged.call))
     }
 
     fn decision(&self, question: &Question<'_>) -> Decision {

@@ -284,7 +284,8 @@ fn a_call_is_decided_anew_wherever_arguments_or_the_time_matter() {
     };
     assert_eq!(cost("weather", "{}").0, "permit");
     assert_eq!(cost("weather", r#"{"city":"x"}"#), ("permit", 0));
-    assert_eq!(cost("invoice_pay", r#"{"amount":4}"#), ("permit", 1));
+    // What the first policy says follows from the caller and the tool: it is asked once, beside the other.
+    assert_eq!(cost("invoice_pay", r#"{"amount":4}"#), ("permit", 2));
     assert_eq!(cost("invoice_pay", r#"{"amount":5}"#), ("deny", 1));
     assert_eq!(cost("invoice_pay", r#"{"amount":4}"#), ("permit", 1));
 }
@@ -428,4 +429,44 @@ fn two_tokens_of_one_person_share_what_is_kept() {
         assert_eq!(sees(&policy, token).len(), 3);
     }
     assert_eq!(policy.evaluations(), before);
+}
+
+#[test]
+fn policies_that_are_asked_once_and_those_asked_each_time_decide_together_as_all_at_once() {
+    // Each of these is true or false by the caller or by the argument.
+    let settled = r#"when { principal.subject == "dana" }"#;
+    let open = r#"when { context.arguments has n && context.arguments.n == 1 }"#;
+    let catalogue = catalogue();
+    for mask in 0..16_u32 {
+        let mut text = String::from("permit(principal, action == Action::\"list\", resource);\n");
+        for (bit, (effect, condition)) in
+            [("permit", settled), ("permit", open), ("forbid", settled), ("forbid", open)]
+                .into_iter()
+                .enumerate()
+        {
+            if mask & (1 << bit) != 0 {
+                text.push_str(&format!(
+                    "@id(\"{effect}-{bit}\") {effect}(principal, action in Action::\"call\", resource) {condition};\n"
+                ));
+            }
+        }
+        let policy = policy(&text);
+        for (who, number) in [("dana", 1), ("dana", 2), ("eve", 1), ("eve", 2), ("dana", 1)] {
+            let principal = Principal::new(who).with_tenant("tenant-a");
+            let arguments = format!(r#"{{"n":{number}}}"#);
+            let holds = [who == "dana", number == 1];
+            let named = |effect: &str, offset: usize| -> Vec<String> {
+                let bits = (offset..offset + 2).filter(|bit| mask & (1 << bit) != 0 && holds[bit - offset]);
+                bits.map(|bit| format!("{effect}-{bit}")).collect()
+            };
+            let (permits, forbids) = (named("permit", 0), named("forbid", 2));
+            let wanted = if forbids.is_empty() && !permits.is_empty() {
+                Decision::Permit { policies: permits }
+            } else {
+                Decision::Deny { policies: forbids, errors: Vec::new() }
+            };
+            let found = decide(&policy, &catalogue, &principal, "invoice_list", &arguments, false);
+            assert_eq!(found, wanted, "{mask:04b} {who} {number}");
+        }
+    }
 }
