@@ -31,6 +31,8 @@ pub enum Step {
     Cedar,
     /// Rates and calls at one time, of the caller, the tenant and the tool.
     Limits,
+    /// The trail in SQLite, each answer durable against the end of the process.
+    AuditNormal,
     /// The trail in SQLite, each answer durable on the disk: the whole path.
     Audit,
     /// The whole path, with the signature verified for each request.
@@ -44,14 +46,15 @@ impl Step {
             Self::Jwt => "callgate-read-jwt",
             Self::Cedar => "callgate-read-cedar",
             Self::Limits => "callgate-read-limits",
+            Self::AuditNormal => "callgate-read-whole-normal",
             Self::Audit => WHOLE,
             Self::Unremembered => "callgate-read-whole-uncached",
         }
     }
 
-    /// Whether its answers wait for a disk.
+    /// Whether its answers wait for a trail.
     pub fn keeps_a_trail(self) -> bool {
-        self >= Self::Audit
+        self >= Self::AuditNormal
     }
 
     /// Writes the files of this step beside the configuration, and gives the configuration with its tables.
@@ -85,7 +88,11 @@ jwks = "file:keys.json"
             }
         }
         if self.keeps_a_trail() {
-            config.push_str("\n[audit]\npath = \"audit.db\"\ndurability = \"full\"\n");
+            // In a directory of its own, as the manual says: the one of the configuration is watched for changes.
+            fs::create_dir_all(home.join("trail"))?;
+            let durability = if self == Self::AuditNormal { "normal" } else { "full" };
+            config
+                .push_str(&format!("\n[audit]\npath = \"trail/audit.db\"\ndurability = \"{durability}\"\n"));
         }
         Ok(config)
     }

@@ -12,6 +12,9 @@ use crate::peers::{self, Peer};
 use crate::process::Program;
 use crate::read_path::{Step, TOKEN};
 
+/// The peer that the whole read path is held against.
+pub const RMCP_SQL: &str = "rmcp-sql";
+
 /// A server under test.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Subject {
@@ -29,6 +32,10 @@ pub enum Subject {
     RawStdio,
     /// rmcp at the best its public interface gives.
     Rmcp,
+    /// rmcp with the same read from SQLite, on the thread of the call.
+    RmcpSql,
+    /// rmcp with the same read from SQLite, on a thread for blocking work.
+    RmcpSqlThreads,
     /// rmcp as documented.
     RmcpDocumented,
     /// The TypeScript SDK.
@@ -38,7 +45,7 @@ pub enum Subject {
 }
 
 /// All subjects; the floor and this project first.
-pub const SUBJECTS: [Subject; 14] = [
+pub const SUBJECTS: [Subject; 17] = [
     Subject::RawHyper,
     Subject::RawStdio,
     Subject::Callgate,
@@ -47,9 +54,12 @@ pub const SUBJECTS: [Subject; 14] = [
     Subject::CallgateRead(Step::Jwt),
     Subject::CallgateRead(Step::Cedar),
     Subject::CallgateRead(Step::Limits),
+    Subject::CallgateRead(Step::AuditNormal),
     Subject::CallgateRead(Step::Audit),
     Subject::CallgateRead(Step::Unremembered),
     Subject::Rmcp,
+    Subject::RmcpSql,
+    Subject::RmcpSqlThreads,
     Subject::RmcpDocumented,
     Subject::TypeScript,
     Subject::FastMcp,
@@ -66,6 +76,8 @@ impl Subject {
             Self::RawHyper => "raw-hyper",
             Self::RawStdio => "raw-stdio",
             Self::Rmcp => "rmcp",
+            Self::RmcpSql => RMCP_SQL,
+            Self::RmcpSqlThreads => "rmcp-sql-threads",
             Self::RmcpDocumented => "rmcp-documented",
             Self::TypeScript => "typescript",
             Self::FastMcp => "fastmcp",
@@ -84,7 +96,14 @@ impl Subject {
 
     /// Whether it exists for the read from SQLite alone.
     fn only_reads(self) -> bool {
-        matches!(self, Self::CallgateAudit | Self::CallgateAuditNormal | Self::CallgateRead(_))
+        matches!(
+            self,
+            Self::CallgateAudit
+                | Self::CallgateAuditNormal
+                | Self::CallgateRead(_)
+                | Self::RmcpSql
+                | Self::RmcpSqlThreads
+        )
     }
 
     /// Whether it takes part in a workload.
@@ -107,14 +126,9 @@ impl Subject {
         let divisor = match (self, case.workload) {
             (Self::Callgate | Self::RawHyper | Self::RawStdio, _) => 1,
             // A durable answer waits for the disk, which may be slow.
-            (Self::CallgateAudit | Self::CallgateAuditNormal, _) => 5,
-            (Self::CallgateRead(step), _) => {
-                if step.keeps_a_trail() {
-                    5
-                } else {
-                    1
-                }
-            }
+            (Self::CallgateAudit | Self::CallgateAuditNormal, _) => 2,
+            (Self::CallgateRead(step), _) if step.keeps_a_trail() => 2,
+            (Self::CallgateRead(_) | Self::RmcpSql | Self::RmcpSqlThreads, _) => 1,
             // Its answers wait 40 ms for a delayed acknowledgement, whatever the number of connections.
             (Self::RmcpDocumented, Workload::EchoHttp) => return 25 * case.connections,
             (Self::Rmcp | Self::RmcpDocumented, Workload::ListHttp | Workload::EchoStdio) => 20,
@@ -150,6 +164,15 @@ impl Subject {
             (Self::RawHyper, _) => {
                 let args = ["http", "--listen", "127.0.0.1:0", "--workers", "1", "--answer", &answer];
                 Ok(Program::new(beside("raw")?, &args))
+            }
+            (Self::RmcpSql | Self::RmcpSqlThreads, _) => {
+                let form = if self == Self::RmcpSql { "sql" } else { "sql-threads" };
+                let binary = options.callgate.as_ref().ok_or("--callgate is not given")?;
+                let database = sql_project(options, binary, self)?.with_file_name("billing.db");
+                let database = database.display().to_string();
+                let mut args = vec![form, "http", "--database", &database];
+                args.extend_from_slice(&http);
+                Ok(Program::new(beside("rmcp-server")?, &args))
             }
             (Self::Rmcp | Self::RmcpDocumented, _) => {
                 let form = if self == Self::Rmcp { "cached" } else { "documented" };

@@ -2,13 +2,16 @@
 //!
 //!     rmcp-server documented|cached http --listen 127.0.0.1:0 --workers 1 [--tools 500]
 //!     rmcp-server documented|cached stdio [--tools 500]
+//!     rmcp-server sql|sql-threads http --listen 127.0.0.1:0 --workers 1 --database billing.db
 //!
 //! `documented` is what the library's documentation shows: the macros build the tool router for each
 //! call, sessions and SSE answers are at their defaults, stdio is `stdio()`. `cached` is the best its
-//! public interface gives: one router behind an `Arc`, JSON answers, no sessions, `stdio_pipes()`.
+//! public interface gives: one router behind an `Arc`, JSON answers, no sessions, `stdio_pipes()`. `sql` is the same
+//! with a read from SQLite in place of the echo, on the thread of the call; `sql-threads` on one for blocking work.
 
 mod cached;
 mod documented;
+mod sql;
 mod tool;
 
 use std::env;
@@ -23,6 +26,7 @@ use tokio::net::TcpListener;
 
 use crate::cached::Cached;
 use crate::documented::{Documented, Listing};
+use crate::sql::{Invoices, Where};
 
 type Outcome = Result<(), Box<dyn std::error::Error + Send + Sync>>;
 
@@ -32,15 +36,20 @@ fn main() -> ExitCode {
     let workers = option("--workers").and_then(|n| n.parse().ok()).unwrap_or(1);
     let tools: usize = option("--tools").and_then(|n| n.parse().ok()).unwrap_or(1);
     let listen = option("--listen").unwrap_or_else(|| "127.0.0.1:0".to_owned());
+    let database = option("--database").unwrap_or_default();
     let words: Vec<&str> = args.iter().take(2).map(String::as_str).collect();
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(workers).enable_all().build();
     let outcome = match (runtime, words.as_slice()) {
         (Err(error), _) => Err(error.into()),
         (Ok(runtime), ["documented", "http"]) => runtime.block_on(spawned(documented_http(listen, tools))),
         (Ok(runtime), ["cached", "http"]) => runtime.block_on(spawned(cached_http(listen, tools))),
+        (Ok(runtime), ["sql", "http"]) => runtime.block_on(spawned(sql_http(listen, database, Where::Here))),
+        (Ok(runtime), ["sql-threads", "http"]) => {
+            runtime.block_on(spawned(sql_http(listen, database, Where::Beside)))
+        }
         (Ok(runtime), ["documented", "stdio"]) => runtime.block_on(documented_stdio(tools)),
         (Ok(runtime), ["cached", "stdio"]) => runtime.block_on(cached_stdio(tools)),
-        (Ok(_), _) => Err("usage: rmcp-server documented|cached http|stdio [options]".into()),
+        (Ok(_), _) => Err("usage: rmcp-server documented|cached|sql|sql-threads http|stdio [options]".into()),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
@@ -75,8 +84,21 @@ async fn documented_http(listen: String, tools: usize) -> Outcome {
 
 async fn cached_http(listen: String, tools: usize) -> Outcome {
     let server = Cached::new(tools);
+    plain_http(listen, move || Ok(server.clone())).await
+}
+
+async fn sql_http(listen: String, database: String, place: Where) -> Outcome {
+    let server = Invoices::open(&database, place)?;
+    plain_http(listen, move || Ok(server.clone())).await
+}
+
+/// JSON answers and no sessions.
+async fn plain_http<S: rmcp::ServerHandler>(
+    listen: String,
+    make: impl Fn() -> Result<S, std::io::Error> + Send + Sync + 'static,
+) -> Outcome {
     let service = StreamableHttpService::new(
-        move || Ok(server.clone()),
+        make,
         NeverSessionManager::default().into(),
         StreamableHttpServerConfig::default().with_legacy_session_mode(false).with_json_response(true),
     );
