@@ -3,7 +3,7 @@
 //!
 //! As sources all are only ever read from: no value enters the text of a statement, no path leaves its
 //! root, and a caller who leaves takes the running work along. As audit trails they are only ever appended
-//! to. The gateway is the caller.
+//! to; as stores they keep what the gate must not forget. The gateway is the caller.
 
 #[cfg(any(feature = "sqlite", feature = "postgres"))]
 pub mod audit;
@@ -14,6 +14,8 @@ mod paging;
 #[cfg(any(feature = "sqlite", feature = "postgres"))]
 mod rows;
 pub mod sql;
+#[cfg(any(feature = "sqlite", feature = "postgres"))]
+pub mod store;
 
 #[cfg(feature = "cedar")]
 pub mod cedar;

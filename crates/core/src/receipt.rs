@@ -21,6 +21,19 @@ impl CallId {
     }
 }
 
+impl std::str::FromStr for CallId {
+    type Err = InvalidCallId;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        uuid::Uuid::try_parse(text).map(Self).map_err(|_| InvalidCallId)
+    }
+}
+
+/// A text that is no call id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a call id is a UUID, as in `_meta[\"dev.callgate/receipt\"].call`")]
+pub struct InvalidCallId;
+
 impl fmt::Display for CallId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.as_hyphenated().fmt(f)

@@ -54,6 +54,22 @@ pub struct Claim<'a> {
     pub replay_only: bool,
 }
 
+impl<'a> Claim<'a> {
+    /// A claim of a call that may run its tool.
+    #[must_use]
+    pub const fn new(
+        row: Row,
+        input: InputDigest,
+        principal: &'a Principal,
+        contract: &'a Contract,
+        retention: Duration,
+        deadline: Instant,
+    ) -> Self {
+        let (call, key) = (row.call, row.key);
+        Self { call, key, input, principal, contract, retention, deadline, replay_only: false }
+    }
+}
+
 /// What the ledger says to a claim.
 #[derive(Debug)]
 #[must_use]
