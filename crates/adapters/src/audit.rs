@@ -8,9 +8,11 @@
 mod body;
 mod chain;
 mod column;
+mod flood;
 mod json;
 mod queue;
 mod read;
+mod removal;
 mod schema;
 mod time;
 mod trail;
@@ -30,6 +32,7 @@ pub use json::{parse_heads, write_head, write_row};
 #[cfg(feature = "postgres")]
 pub use postgres::{PostgresReader, PostgresStore, init as init_postgres};
 pub use read::{Failure, Filter, Reader, Row, StoreHead, verify};
+pub use removal::{Retention, judge_removal};
 #[cfg(feature = "sqlite")]
 pub use sqlite::{SqliteReader, SqliteStore};
 pub use time::{format_time, parse_time};
@@ -104,6 +107,11 @@ pub enum Durability {
 /// | bound | default | why |
 /// | --- | --- | --- |
 /// | `queue` | 4,096 records | four for each call that the gate admits; full means refused |
+/// | `refusals_of_caller` | 20 a second | refusals of one caller that have a record of their own; more are counted |
+/// | `refusals_of_all` | 200 a second | the same of all callers together |
+/// | `refusal_callers` | 1,024 | callers, and callers by reason, that are told apart; the rest is counted together |
+/// | `refusal_queue` | 2,048 records | refusals get no record of their own while so many wait, so that calls that ran have room |
+/// | `refusals_every` | 10 s | how often what was counted is written |
 /// | `batch` | 1,024 records | one transaction stays short |
 /// | `answer` | 5 s | below the ten seconds that the gate waits for any port |
 /// | `lock_wait` | 2 s | how long a writer waits for another process on the store |
@@ -122,6 +130,16 @@ pub enum Durability {
 pub struct Limits {
     /// Records that wait to be written.
     pub queue: usize,
+    /// Refusals of one caller in a second that have a record of their own.
+    pub refusals_of_caller: u32,
+    /// Refusals of all callers in a second that have a record of their own.
+    pub refusals_of_all: u32,
+    /// Callers that are told apart in one second, and callers by reason whose refusals are counted.
+    pub refusal_callers: usize,
+    /// Records that wait, from which on refusals are only counted.
+    pub refusal_queue: usize,
+    /// How often the counts of refusals are written.
+    pub refusals_every: Duration,
     /// Records in one transaction.
     pub batch: usize,
     /// How long a call waits until its record is durable.
@@ -154,6 +172,11 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             queue: 4096,
+            refusals_of_caller: 20,
+            refusals_of_all: 200,
+            refusal_callers: 1024,
+            refusal_queue: 2048,
+            refusals_every: Duration::from_secs(10),
             batch: 1024,
             answer: Duration::from_secs(5),
             lock_wait: Duration::from_secs(2),

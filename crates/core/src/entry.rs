@@ -153,6 +153,10 @@ impl<'r> Entry<'r> {
 
     /// Records a refusal of a step, which is the answer whether or not the trail takes it: nothing ran.
     pub(crate) async fn refuse(mut self, snapshot: &Snapshot, refusal: Refusal) -> Refusal {
+        if refusal.code() == Code::InsufficientScope && self.decision.is_none() {
+            // The coarse gate decides before the policy is asked.
+            self.decision = Some(Decision::Deny { policies: Vec::new(), errors: Vec::new() });
+        }
         let effect = self.effect_so_far();
         let recorded = self.record(snapshot, ResultKind::Refused, Some(&refusal), effect).await;
         if let Err(unavailable) = recorded {

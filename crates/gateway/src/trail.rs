@@ -6,7 +6,8 @@
 use std::path::Path;
 
 use callgate_adapters::audit::{
-    self, Failure, PostgresReader, PostgresStore, Reader, SqliteReader, SqliteStore, Store as _, Trail,
+    self, Failure, PostgresReader, PostgresStore, Reader, Retention, SqliteReader, SqliteStore, Store as _,
+    Trail,
 };
 
 use crate::build::read_url;
@@ -139,11 +140,12 @@ impl Reading {
         made.map_err(|error| unwritable(format!("{error}; {}", error.remedy)))
     }
 
-    /// Whether the file lets records be removed by age or size.
+    /// What the file lets be removed, by age and by size.
     #[must_use]
-    pub fn has_retention(&self) -> bool {
-        let table = self.config.audit.as_ref();
-        table.is_some_and(|table| table.retention_days.is_some() || table.retention_bytes.is_some())
+    pub fn retention(&self) -> Retention {
+        let Some(table) = self.config.audit.as_ref() else { return Retention::default() };
+        let days = table.retention_days.as_ref().and_then(|days| u32::try_from(**days).ok());
+        Retention::new(days, table.retention_bytes.as_ref().map(|bytes| **bytes))
     }
 
     /// The connection string of a trail in PostgreSQL.

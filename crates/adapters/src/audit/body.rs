@@ -173,7 +173,7 @@ impl Body {
 
 /// A text of at most so many characters. PostgreSQL has no text with a zero byte in it, so there is none
 /// in any store.
-fn bounded(text: &str, limit: usize) -> String {
+pub(super) fn bounded(text: &str, limit: usize) -> String {
     let mut out = String::with_capacity(text.len().min(limit.saturating_mul(4)));
     let mut characters = text.chars();
     for character in characters.by_ref().take(limit) {

@@ -62,6 +62,10 @@ pub struct Checkpoint {
     pub seq: i64,
     /// The last record that may be gone.
     pub through: Link,
+    /// When it was written, in microseconds since 1970.
+    pub time_us: i64,
+    /// Of which time the last record was that may be gone.
+    pub until_us: i64,
 }
 
 /// What stands before the first record of a store.
@@ -197,6 +201,8 @@ pub struct Verified {
     /// The checkpoint that accounts for records which are gone. Whoever can write the store can write one too,
     /// so it must be judged by the retention that is configured.
     pub removed: Option<Checkpoint>,
+    /// Every checkpoint that was read, up to a bound: the latest ones are kept.
+    pub removals: Vec<Checkpoint>,
     /// Exported heads of records that the checkpoint says were removed: nothing is left to compare them with.
     pub uncompared: u64,
 }
@@ -209,6 +215,9 @@ impl Verified {
         Self { breaks: vec![damage], ..Self::default() }
     }
 }
+
+/// Checkpoints that a verification keeps: at one a day, more than ten years.
+const REMOVALS: usize = 4096;
 
 /// Checks the rows of one store in their order.
 #[derive(Debug)]
@@ -265,6 +274,14 @@ impl Verifier {
                 let (from, to) = (last.seq.saturating_add(1), row.seq.saturating_sub(1));
                 self.report(Some(from), BreakKind::Missing, format!("records {from} to {to} are gone"));
             }
+        }
+        if row.body.text(Column::Kind) == Some("checkpoint")
+            && let Some(checkpoint) = checkpoint_of(row)
+        {
+            if self.found.removals.len() >= REMOVALS {
+                self.found.removals.remove(0);
+            }
+            self.found.removals.push(checkpoint);
         }
         let mut buffer = std::mem::take(&mut self.buffer);
         if link(&self.store, row.seq, &row.previous, &row.body, &mut buffer) != row.hash {
@@ -381,5 +398,6 @@ pub(super) fn checkpoint_of(row: &Row) -> Option<Checkpoint> {
     let root = document.root();
     let seq = root.get("through")?.as_i64()?;
     let hash = root.get("hash")?.as_str()?.parse().ok()?;
-    Some(Checkpoint { seq: row.seq, through: Link { seq, hash } })
+    let (time_us, until_us) = (row.body.get(Column::Time).integer()?, root.get("until_us")?.as_i64()?);
+    Some(Checkpoint { seq: row.seq, through: Link { seq, hash }, time_us, until_us })
 }

@@ -18,7 +18,7 @@ pub enum Shape {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Column {
-    /// `call`, or what the trail says about itself: `checkpoint`, `gap`.
+    /// `call`, or what the trail says about itself: `checkpoint`, `gap`, `refusals`.
     Kind,
     /// When the call came in, in microseconds since 1970.
     Time,

@@ -20,6 +20,7 @@ use super::body::{Body, Value};
 use super::chain::{Link, Linker, checkpoint_body, checkpoint_of, genesis};
 use super::column::{Column, Shape};
 use super::read::{self, Bound, Failure, Filter, Reader, Row, StoreHead};
+use super::removal::is_doubted;
 use super::schema::{Dialect, VERSION};
 use super::writer::{Pruned, Store, StoreError};
 use super::{Checkpoint, Durability, Limits, Options};
@@ -232,7 +233,8 @@ impl Open {
         let row = self.client.query_one("select min(seq) from callgate_audit", &[]).await?;
         let first: Option<i64> = row.try_get(0)?;
         let Some(first) = first else { return self.nothing(end).await };
-        let through = self.last_checkpoint().await?.map_or(0, |checkpoint| checkpoint.through.seq);
+        let checkpoint = self.last_checkpoint().await?;
+        let through = checkpoint.map_or(0, |checkpoint| checkpoint.through.seq);
         if first > through {
             let removable = self.removable(first, end.seq, now_us, options).await?;
             let Some(through) = removable else { return self.nothing(end).await };
@@ -245,6 +247,14 @@ impl Open {
             let body = checkpoint_body(now_us, Link { seq: through, hash }, removed, row.try_get(1)?);
             return Ok((Pruned::More, self.append_and_commit(end, &[&body]).await?));
         }
+        // A checkpoint that cannot be true deletes nothing that may not go anyway.
+        let through = match checkpoint.is_some_and(|checkpoint| is_doubted(&checkpoint, options, now_us)) {
+            false => through,
+            true => match self.removable(first, end.seq, now_us, options).await? {
+                Some(removable) => through.min(removable),
+                None => return self.nothing(end).await,
+            },
+        };
         let until = through.min(first.saturating_add(step).saturating_sub(1));
         self.client.execute("delete from callgate_audit where seq <= $1", &[&until]).await?;
         self.client.batch_execute("commit").await?;

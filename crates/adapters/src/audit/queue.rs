@@ -59,7 +59,7 @@ impl Queue {
     /// Hands one record over, or gives it back when there is no room.
     pub(super) fn push(&self, waiting: Waiting) -> Result<(), Waiting> {
         let mut inner = self.lock();
-        if inner.ended || inner.waiting.len() >= self.bound {
+        if inner.closed || inner.ended || inner.waiting.len() >= self.bound {
             return Err(waiting);
         }
         inner.waiting.push_back(waiting);
@@ -74,7 +74,13 @@ impl Queue {
     /// Whether there is room for one more.
     pub(super) fn has_room(&self) -> bool {
         let inner = self.lock();
-        !inner.ended && inner.waiting.len() < self.bound
+        !inner.closed && !inner.ended && inner.waiting.len() < self.bound
+    }
+
+    /// Whether fewer than so many wait.
+    pub(super) fn has_fewer_than(&self, bound: usize) -> bool {
+        let inner = self.lock();
+        !inner.ended && inner.waiting.len() < bound
     }
 
     /// What waits, at most so many; waits itself if there is nothing. What was taken before counts as
@@ -101,8 +107,7 @@ impl Queue {
         }
         if inner.waiting.is_empty() {
             if inner.closed {
-                inner.ended = true;
-                self.idle.notify_all();
+                // Whoever closed it waits until the writer has ended: it may have to write about itself.
                 return Taken::End;
             }
             return Taken::Nothing;

@@ -16,6 +16,7 @@ use super::body::{Body, Value};
 use super::chain::{Link, Linker, checkpoint_body, checkpoint_of, genesis};
 use super::column::{Column, Shape};
 use super::read::{self, Bound, Row};
+use super::removal::is_doubted;
 use super::schema::{Dialect, VERSION};
 use super::writer::{Pruned, Store, StoreError};
 use super::{Durability, Options};
@@ -241,7 +242,8 @@ impl Open {
         let first: Option<i64> =
             transaction.query_row("select min(seq) from callgate_audit", [], |row| row.get(0))?;
         let Some(first) = first else { return Ok(Pruned::Done) };
-        let through = last_checkpoint(&transaction)?.map_or(0, |checkpoint| checkpoint.through.seq);
+        let checkpoint = last_checkpoint(&transaction)?;
+        let through = checkpoint.map_or(0, |checkpoint| checkpoint.through.seq);
         if first > through {
             let Some(through) = removable(&transaction, first, now_us, options)? else {
                 drop(transaction);
@@ -259,6 +261,15 @@ impl Open {
             *known = end;
             return Ok(Pruned::More);
         }
+        // Whoever can write the file can write a checkpoint, so one that cannot be true deletes nothing that may
+        // not go anyway.
+        let through = match checkpoint.is_some_and(|checkpoint| is_doubted(&checkpoint, options, now_us)) {
+            false => through,
+            true => match removable(&transaction, first, now_us, options)? {
+                Some(removable) => through.min(removable),
+                None => return Ok(Pruned::Done),
+            },
+        };
         // What a checkpoint accounts for goes in steps, also after the process was interrupted.
         let until = through.min(first.saturating_add(i64::from(step)).saturating_sub(1));
         transaction.execute("delete from callgate_audit where seq <= ?1", [until])?;

@@ -6,17 +6,18 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use callgate_core::contract::Contract;
-use callgate_core::port::{Answer, Audit, LogAudit, Record};
+use callgate_core::port::{Answer, Audit, LogAudit, Record, ResultKind};
 use callgate_core::refusal::{Code, Refusal};
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
 use super::body::{Body, Writer};
+use super::flood::Flood;
 use super::queue::{Queue, Waiting};
 use super::writer::{self, Store, StoreError};
 use super::{OnFailure, Options};
@@ -38,6 +39,7 @@ pub(super) struct Shared {
     pub(super) queue: Queue,
     pub(super) options: Options,
     pub(super) state: State,
+    pub(super) flood: Flood,
     writer: Writer,
 }
 
@@ -47,8 +49,16 @@ pub(super) struct State {
     down: AtomicBool,
     /// Since when and why it is down.
     reason: Mutex<(i64, String)>,
-    /// Records that nobody wrote.
-    lost: AtomicU64,
+    /// Records that nobody wrote, and since when and why.
+    lost: Mutex<Lost>,
+}
+
+/// Records that are missing in the trail and not yet noted in it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Lost {
+    pub(super) count: u64,
+    pub(super) since_us: i64,
+    pub(super) reason: String,
 }
 
 impl State {
@@ -74,17 +84,34 @@ impl State {
         self.down.swap(false, Ordering::AcqRel)
     }
 
-    pub(super) fn lose(&self, count: u64) {
-        self.lost.fetch_add(count, Ordering::AcqRel);
+    /// The first loss gives the time and the reason for those that follow it until it is noted.
+    pub(super) fn lose(&self, count: u64, now_us: i64, reason: &str) {
+        let mut lost = self.losses();
+        if count > 0 && lost.count == 0 {
+            *lost = Lost { count: 0, since_us: now_us, reason: reason.to_owned() };
+        }
+        lost.count += count;
     }
 
-    pub(super) fn lost(&self) -> u64 {
-        self.lost.load(Ordering::Acquire)
+    pub(super) fn has_lost(&self) -> bool {
+        self.losses().count > 0
     }
 
-    /// So many were noted in the trail.
-    pub(super) fn noted(&self, count: u64) {
-        self.lost.fetch_sub(count, Ordering::AcqRel);
+    /// What was lost, to be noted in the trail. What is lost from here on is another loss.
+    pub(super) fn take_lost(&self) -> Lost {
+        std::mem::take(&mut *self.losses())
+    }
+
+    /// What could not be noted.
+    pub(super) fn give_back(&self, earlier: Lost) {
+        let mut lost = self.losses();
+        if earlier.count > 0 {
+            *lost = Lost { count: earlier.count + lost.count, ..earlier };
+        }
+    }
+
+    fn losses(&self) -> MutexGuard<'_, Lost> {
+        self.lost.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -110,7 +137,8 @@ impl Trail {
             version: options.server_version.as_str().into(),
         };
         let queue = Queue::new(options.limits.queue);
-        let shared = Arc::new(Shared { queue, options, state: State::default(), writer });
+        let (state, flood) = (State::default(), Flood::default());
+        let shared = Arc::new(Shared { queue, options, state, flood, writer });
         let (opened, wait) = std::sync::mpsc::channel();
         let worker = Arc::clone(&shared);
         std::thread::Builder::new()
@@ -172,11 +200,19 @@ impl Audit for Trail {
 
     fn record<'a>(&'a self, record: &Record<'_>) -> Answer<'a, Result<(), Refusal>> {
         let shared = self.shared();
+        let limits = &shared.options.limits;
+        // A store that is down takes no record, and a count is more than a loss.
+        let has_room = || shared.queue.has_fewer_than(limits.refusal_queue) && !shared.state.is_down();
+        if record.result == ResultKind::Refused
+            && !shared.flood.writes(record, writer::now_us(), has_room(), limits)
+        {
+            return Answer::now(Ok(()));
+        }
         let may_go_on = self.may_go_on(record.contract);
         let (answer, answered) = oneshot::channel();
         let body = Box::new(Body::of_record(record, &shared.writer, &shared.options.limits));
         if shared.queue.push(Waiting { body, answer }).is_err() {
-            shared.state.lose(1);
+            shared.state.lose(1, writer::now_us(), FULL);
             // The log is no trail, and better than nothing.
             let _logged = LogAudit.record(record);
             return Answer::now(if may_go_on { Ok(()) } else { Err(unavailable(FULL)) });

@@ -13,8 +13,9 @@ use callgate_core::port::{Clock as _, SystemClock};
 use super::Options;
 use super::body::Body;
 use super::column::Column;
+use super::flood::{self, Counts};
 use super::queue::{Taken, Waiting};
-use super::trail::Shared;
+use super::trail::{Lost, Shared};
 
 /// Why a store did not do what it was told.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -104,13 +105,28 @@ fn work(store: &mut impl Store, shared: &Shared) {
         let patience = if more { std::time::Duration::ZERO } else { limits.probe };
         match shared.queue.take(limits.batch, patience) {
             Taken::Records(waiting) => write(store, shared, waiting),
-            Taken::Nothing if shared.state.is_down() => probe(store, shared),
+            Taken::Nothing if shared.state.is_down() => probe(store, shared, Counts::new()),
             Taken::Nothing => {}
             Taken::End => {
-                if shared.state.lost() > 0 {
-                    probe(store, shared);
+                let counts = shared.flood.take(now_us(), true, limits);
+                if shared.state.has_lost() || !counts.is_empty() {
+                    probe(store, shared, counts);
+                }
+                let counts = shared.flood.take(now_us(), true, limits);
+                if !counts.is_empty() {
+                    let refused = flood::refused_in(&counts);
+                    tracing::error!(
+                        refused,
+                        "refusals that were counted could not be written to the audit trail"
+                    );
                 }
                 return;
+            }
+        }
+        if !shared.state.is_down() {
+            let counts = shared.flood.take(now_us(), false, limits);
+            if !counts.is_empty() {
+                probe(store, shared, counts);
             }
         }
         if more && !shared.state.is_down() {
@@ -128,18 +144,19 @@ fn work(store: &mut impl Store, shared: &Shared) {
 }
 
 fn write(store: &mut impl Store, shared: &Shared, waiting: Vec<Waiting>) {
-    let lost = shared.state.lost();
-    let gap = gap(shared, lost);
+    let lost = shared.state.take_lost();
+    let gap = gap(shared, &lost);
     let bodies: Vec<&Body> = gap.iter().chain(waiting.iter().map(|waiting| &*waiting.body)).collect();
     match store.append(&bodies, &shared.options) {
         Ok(()) => {
-            succeed(shared, lost);
+            succeed(shared, lost.count);
             for Waiting { answer, .. } in waiting {
                 // The caller may be gone.
                 let _ = answer.send(Ok(()));
             }
         }
         Err(error) => {
+            shared.state.give_back(lost);
             fail(shared, &error, waiting.len() as u64);
             for Waiting { body, answer } in waiting {
                 tracing::warn!(
@@ -153,36 +170,39 @@ fn write(store: &mut impl Store, shared: &Shared, waiting: Vec<Waiting>) {
     }
 }
 
-/// Tries a store that failed by telling it what was lost.
-fn probe(store: &mut impl Store, shared: &Shared) {
-    let lost = shared.state.lost();
-    let gap = gap(shared, lost);
-    let bodies: Vec<&Body> = gap.iter().collect();
+/// Writes what the trail says about itself: counts of refusals, and what was lost. For a store that failed it is
+/// the way to try it again.
+fn probe(store: &mut impl Store, shared: &Shared, counts: Counts) {
+    let lost = shared.state.take_lost();
+    let gap = gap(shared, &lost);
+    let limits = &shared.options.limits;
+    let counted = flood::bodies(&counts, now_us(), limits);
+    let bodies: Vec<&Body> = gap.iter().chain(&counted).collect();
     match store.append(&bodies, &shared.options) {
-        Ok(()) => succeed(shared, lost),
-        Err(error) => fail(shared, &error, 0),
+        Ok(()) => succeed(shared, lost.count),
+        Err(error) => {
+            shared.flood.give_back(counts, limits);
+            shared.state.give_back(lost);
+            fail(shared, &error, 0);
+        }
     }
 }
 
-fn gap(shared: &Shared, lost: u64) -> Option<Body> {
-    if lost == 0 {
-        return None;
-    }
-    let (since_us, reason) = shared.state.reason();
-    let reason = if reason.is_empty() { "too many records waited" } else { &reason };
-    Some(Body::gap(now_us(), lost, since_us, reason, &shared.options.limits))
+fn gap(shared: &Shared, lost: &Lost) -> Option<Body> {
+    (lost.count > 0)
+        .then(|| Body::gap(now_us(), lost.count, lost.since_us, &lost.reason, &shared.options.limits))
 }
 
 fn succeed(shared: &Shared, noted: u64) {
-    shared.state.noted(noted);
     if shared.state.set_up() {
         tracing::warn!(lost = noted, "the audit trail is written again");
     }
 }
 
 fn fail(shared: &Shared, error: &StoreError, lost: u64) {
-    shared.state.lose(lost);
-    if shared.state.set_down(now_us(), &error.message) {
+    let now_us = now_us();
+    shared.state.lose(lost, now_us, &error.message);
+    if shared.state.set_down(now_us, &error.message) {
         tracing::error!(%error, remedy = error.remedy, "the audit trail cannot be written");
     }
 }

@@ -17,6 +17,7 @@ use callgate_core::refusal::Code;
 
 mod chain;
 mod failure;
+mod flood;
 mod postgres;
 mod retention;
 mod search;

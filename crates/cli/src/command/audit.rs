@@ -7,8 +7,8 @@ use std::io::Read as _;
 use std::path::Path;
 
 use callgate_adapters::audit::{
-    Break, BreakKind, Column, Filter, Head, Reader, Row, Verified, format_time, parse_heads, parse_time,
-    verify, write_head, write_row,
+    Column, Filter, Head, Reader, Row, Verified, format_time, judge_removal, parse_heads, parse_time, verify,
+    write_head, write_row,
 };
 use callgate_core::port::{Clock as _, SystemClock};
 use callgate_gateway::trail::{Reading, ReadingError};
@@ -232,7 +232,7 @@ fn verify_chain(reading: &Reading, heads: Option<&Path>, json: bool) -> Result<(
             parse_heads(&text).map_err(|why| Failure::Usage(format!("{}: {why}", path.display())))?
         }
     };
-    let found = match reading.open() {
+    let mut found = match reading.open() {
         Ok(mut reader) => verify(&mut *reader, &heads, BREAKS).map_err(|error| failed(error.into()))?,
         // A store that is there and no longer a database is the worst break of all.
         Err(ReadingError::Trail(callgate_adapters::audit::Failure::Damaged(message))) => {
@@ -240,26 +240,13 @@ fn verify_chain(reading: &Reading, heads: Option<&Path>, json: bool) -> Result<(
         }
         Err(other) => return Err(failed(other)),
     };
-    let found = judge_removal(found, reading.has_retention());
+    judge_removal(&mut found, reading.retention(), &heads, SystemClock.now().0);
     if json {
         print_json(&found)
     } else {
         print_found(&found, heads.len())
     }
     if found.breaks.is_empty() { Ok(()) } else { Err(Failure::Broken) }
-}
-
-/// A checkpoint excuses what is gone only where records may be removed at all.
-fn judge_removal(mut found: Verified, has_retention: bool) -> Verified {
-    if let (Some(checkpoint), false) = (found.removed, has_retention) {
-        let message = format!(
-            "records up to {} were removed, says record {}, and the configuration removes none; if it did before, \
-             compare the heads that were exported then",
-            checkpoint.through.seq, checkpoint.seq
-        );
-        found.breaks.push(Break { seq: Some(checkpoint.seq), kind: BreakKind::Checkpoint, message });
-    }
-    found
 }
 
 fn print_found(found: &Verified, heads: usize) {
@@ -273,9 +260,10 @@ fn print_found(found: &Verified, heads: usize) {
     let plural = |count| if count == 1 { "" } else { "s" };
     if let Some(checkpoint) = found.removed {
         say!(
-            "records up to {} were removed by retention, says record {}",
+            "records up to {} were removed by retention, says record {}; the last of them was of {}",
             checkpoint.through.seq,
-            checkpoint.seq
+            checkpoint.seq,
+            format_time(checkpoint.until_us)
         );
     }
     if found.uncompared > 0 {
@@ -328,23 +316,4 @@ fn print_json(found: &Verified) {
     }
     line.push('}');
     say!("{line}");
-}
-
-#[cfg(test)]
-mod tests {
-    use callgate_adapters::audit::{BreakKind, Checkpoint, Link, Verified};
-    use callgate_core::contract::digest::Digest;
-
-    use super::judge_removal;
-
-    #[test]
-    fn a_checkpoint_excuses_nothing_where_no_record_may_be_removed() {
-        let through = Link { seq: 5, hash: Digest::of_bytes(b"5") };
-        let found = || Verified { removed: Some(Checkpoint { seq: 6, through }), ..Verified::default() };
-        assert!(judge_removal(found(), true).breaks.is_empty());
-        let judged = judge_removal(found(), false);
-        let [only] = &judged.breaks[..] else { panic!("{judged:?}") };
-        assert_eq!((only.seq, only.kind), (Some(6), BreakKind::Checkpoint));
-        assert!(judge_removal(Verified::default(), false).breaks.is_empty());
-    }
 }

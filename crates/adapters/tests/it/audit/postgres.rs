@@ -229,3 +229,28 @@ fn a_reader_does_not_wait_for_a_lock_without_end() {
     let mut reader = PostgresReader::open(&url).unwrap().with_patience(Duration::from_millis(200));
     assert!(reader.head().unwrap_err().to_string().contains("in time"));
 }
+
+#[test]
+fn every_refusal_of_a_flood_is_accounted_for_and_a_forged_checkpoint_is_not_obeyed() {
+    let runtime = Runtime::new().unwrap();
+    let url = place(&runtime, "flood");
+    init_postgres(&url).unwrap();
+    let trail = Trail::start(store(&url), options()).unwrap();
+    runtime.block_on(super::flood::refuse(&trail, None, Code::Unauthenticated, 2000));
+    drop(trail);
+    let (own, counted) = super::flood::accounted(&mut PostgresReader::open(&url).unwrap());
+    assert_eq!(own + counted, 2000);
+    assert!((20..200).contains(&own), "{own}");
+    assert_eq!(kinds(&verified(&url, &[])), []);
+    let mut options = options();
+    options.retention_days = Some(7);
+    let mut store = store(&url);
+    let now_us = 1_700_000_000_000_000 + 86_400_000_000;
+    let hash = head(&url).link.hash;
+    let mut forged = super::Body::new("checkpoint", now_us);
+    let detail = format!(r#"{{"through":5,"hash":"{hash}","removed":5,"until_us":{}}}"#, now_us - 1_000_000);
+    forged.set(Column::Detail, super::Value::Text(detail));
+    store.append(&[&forged], &options).unwrap();
+    assert_eq!(store.prune(now_us, &options).unwrap(), Pruned::Done);
+    assert_eq!(PostgresReader::open(&url).unwrap().after(0, &Filter::default(), 1).unwrap()[0].seq, 1);
+}
