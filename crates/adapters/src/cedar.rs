@@ -15,6 +15,7 @@ mod fault;
 mod limits;
 mod load;
 mod mentions;
+mod offers;
 mod port;
 mod schema;
 mod texts;

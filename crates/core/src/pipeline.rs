@@ -11,7 +11,7 @@ use crate::call::Call;
 use crate::entry::Entry;
 use crate::keeping::{Keeping, Stores};
 use crate::outcome::Settled;
-use crate::port::{Audit, Clock, Entropy, Ledger};
+use crate::port::{Audit, Clock, Entropy, Ledger, Transport};
 use crate::principal::Principal;
 use crate::refusal::Refusal;
 use crate::snapshot::Snapshot;
@@ -26,6 +26,7 @@ use crate::stage::reserve::reserve;
 use crate::stage::resolve::resolve;
 use crate::stage::settle::settle;
 use crate::stage::validate::validate;
+use crate::usage::Usage;
 
 /// What outlives a snapshot: the stores, the clock, and what is in use by whom.
 pub struct Pipeline {
@@ -118,6 +119,21 @@ impl Pipeline {
     #[must_use]
     pub fn keeping<'k>(&'k self, snapshot: &'k Snapshot) -> Keeping<'k> {
         Keeping::new(&self.stores, &snapshot.limits, &*self.clock, &*self.entropy)
+    }
+
+    /// Opens the record of a read of a resource or a rendering of a prompt. `method` is that of the protocol,
+    /// `name` what is asked for, as it was sent.
+    ///
+    /// # Errors
+    /// The request cannot be given an id.
+    pub fn usage<'r>(
+        &'r self,
+        snapshot: &'r Snapshot,
+        method: &'static str,
+        name: &str,
+        transport: Transport,
+    ) -> Result<Usage<'r>, Refusal> {
+        Usage::open(&*self.audit, snapshot, (method, name, transport), &*self.clock, &*self.entropy)
     }
 
     /// The clock, for those who seal and open beside the pipeline.

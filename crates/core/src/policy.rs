@@ -1,11 +1,12 @@
 //! The default policy, in force when the operator configured none.
 //!
-//! It permits reads to whoever calls and lets everything else wait for an approval. It must never permit an
+//! It permits reads of tools, resources and prompts to whoever calls and lets everything else wait for an approval. It must never permit an
 //! effect, and never be in force where others than local callers are let in: it does not tell callers apart.
 //! Whoever builds a server sees to that.
 
 use crate::contract::Contract;
-use crate::port::{Answer, Decision, Policy, Question};
+use crate::offer::Offer;
+use crate::port::{Answer, Decision, Policy, Question, UseQuestion};
 use crate::principal::Principal;
 use crate::refusal::Refusal;
 
@@ -27,6 +28,10 @@ impl Policy for LocalPolicy {
         true
     }
 
+    fn is_offered(&self, _principal: &Principal, _offer: &Offer) -> bool {
+        true
+    }
+
     fn is_same_for_all(&self) -> bool {
         true
     }
@@ -39,5 +44,9 @@ impl Policy for LocalPolicy {
         } else {
             Decision::Permit { policies }
         }))
+    }
+
+    fn decide_use<'a>(&'a self, _question: UseQuestion<'a>) -> Answer<'a, Result<Decision, Refusal>> {
+        Answer::now(Ok(Decision::Permit { policies: Vec::new() }))
     }
 }

@@ -30,7 +30,7 @@ pub use ledger::{
     StoredResult,
 };
 pub use peer::{Peer, PeerError, SilentPeer};
-pub use policy::{Decision, Policy, Question, VisibleSet};
+pub use policy::{Decision, Policy, Question, UseQuestion, VisibleSet};
 pub use query::{
     Advice, Bind, Class, Column, Cut, Fault, Form, KeyValue, NullForm, Prepared, Query, QueryError,
     QuerySource, Rows, SortKey, SourceColumn, SourceError, Statement,

@@ -18,6 +18,8 @@ pub enum Code {
     MalformedCall,
     /// No tool of that name exists for this caller.
     UnknownTool,
+    /// No resource or prompt of that name exists for this caller.
+    NotFound,
     /// A mirrored header and the body differ, or one of them is missing.
     HeaderMismatch,
     /// The arguments do not fit the input schema.
@@ -90,9 +92,10 @@ pub enum Code {
 
 impl Code {
     /// Every code, in the order of the manual.
-    pub const ALL: [Self; 36] = [
+    pub const ALL: [Self; 37] = [
         Self::MalformedCall,
         Self::UnknownTool,
+        Self::NotFound,
         Self::HeaderMismatch,
         Self::InvalidArguments,
         Self::ArgumentsTooCostly,
@@ -135,6 +138,7 @@ impl Code {
         match self {
             Self::MalformedCall => "malformed_call",
             Self::UnknownTool => "unknown_tool",
+            Self::NotFound => "not_found",
             Self::HeaderMismatch => "header_mismatch",
             Self::InvalidArguments => "invalid_arguments",
             Self::ArgumentsTooCostly => "arguments_too_costly",
@@ -178,6 +182,7 @@ impl Code {
         match self {
             Self::MalformedCall
             | Self::UnknownTool
+            | Self::NotFound
             | Self::HeaderMismatch
             | Self::InvalidArguments
             | Self::ArgumentsTooCostly
@@ -242,6 +247,7 @@ impl Code {
             Self::StoreFull => Retry::After(Duration::from_secs(60)),
             Self::Timeout | Self::Cancelled => Retry::Same,
             Self::UnknownTool
+            | Self::NotFound
             | Self::Unauthenticated
             | Self::Forbidden
             | Self::ApprovalRequired
@@ -261,6 +267,7 @@ impl Code {
         match self {
             Self::MalformedCall => "send a tools/call request with a name and an arguments object",
             Self::UnknownTool => "list the tools and choose one of them",
+            Self::NotFound => "list the resources or prompts and choose one of them",
             Self::HeaderMismatch => "list the tools again and mirror the parameters they name",
             Self::InvalidArguments => "correct the arguments named here and call again",
             Self::ArgumentsTooCostly => "call again with smaller arguments",

@@ -3,12 +3,14 @@
 //! A reload makes a whole new snapshot; nothing in one ever changes. The server publishes it and the
 //! pipeline reads it.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
 use crate::contract::Contract;
 use crate::contract::digest::Digest;
 use crate::limits::Limits;
+use crate::offer::{Offer, OfferKind};
 use crate::port::{Approvals, Authenticate, Execute, Policy};
 use crate::principal::Principal;
 use crate::refusal::{Code, Refusal};
@@ -40,10 +42,12 @@ impl fmt::Debug for Tool {
     }
 }
 
-/// All tools, by name.
-#[derive(Debug, Default)]
+/// All tools, by name, and what is offered besides them.
+#[derive(Clone, Debug, Default)]
 pub struct Catalogue {
     tools: Vec<Arc<Tool>>,
+    /// By kind and name.
+    offers: [Vec<Arc<Offer>>; OfferKind::ALL.len()],
 }
 
 impl Catalogue {
@@ -64,7 +68,11 @@ impl Catalogue {
             })
             .collect();
         names.dedup();
-        if names.is_empty() { Ok(Self { tools }) } else { Err(DuplicateNames(names)) }
+        if names.is_empty() {
+            Ok(Self { tools, offers: Default::default() })
+        } else {
+            Err(DuplicateNames(names))
+        }
     }
 
     /// The tool of that name.
@@ -77,6 +85,38 @@ impl Catalogue {
     /// All tools in the order of their names.
     pub fn tools(&self) -> impl ExactSizeIterator<Item = &Arc<Tool>> {
         self.tools.iter()
+    }
+
+    /// The same tools with these resources, templates and prompts instead of those before. Of several with one
+    /// name the last one stays.
+    #[must_use]
+    pub fn with_offers(mut self, offers: impl IntoIterator<Item = Arc<Offer>>) -> Self {
+        let mut sorted: BTreeMap<(OfferKind, Box<str>), Arc<Offer>> = BTreeMap::new();
+        for offer in offers {
+            sorted.insert((offer.kind(), offer.name().into()), offer);
+        }
+        self.offers = Default::default();
+        for ((kind, _), offer) in sorted {
+            if let Some(of_kind) = self.offers.get_mut(kind as usize) {
+                of_kind.push(offer);
+            }
+        }
+        self
+    }
+
+    /// What is offered of a kind, in the order of the names.
+    #[must_use]
+    pub fn offers(&self, kind: OfferKind) -> &[Arc<Offer>] {
+        // Every kind has its place, by the type of the array.
+        self.offers.get(kind as usize).map_or(&[], Vec::as_slice)
+    }
+
+    /// What is offered of a kind under a name.
+    #[must_use]
+    pub fn offer(&self, kind: OfferKind, name: &str) -> Option<&Arc<Offer>> {
+        let offers = self.offers(kind);
+        let at = offers.binary_search_by(|offer| offer.name().cmp(name)).ok()?;
+        offers.get(at)
     }
 }
 

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use callgate_core::contract::digest::Digest;
 use callgate_core::keeping::Stores;
+use callgate_core::offer::Offer;
 use callgate_core::pipeline::Pipeline;
 use callgate_core::policy::LocalPolicy;
 use callgate_core::port::{
@@ -24,7 +25,7 @@ use crate::endpoint::{Endpoint, Identity, Parts, Published, RemoteCallers};
 use crate::limits::Limits;
 use crate::prompt::Prompt;
 use crate::protection::ProtectedResource;
-use crate::resource::{Resource, ResourceTemplate};
+use crate::resource::{Resource, ResourceTemplate, Resources};
 use crate::server::Server;
 use crate::tool::Tool;
 pub(crate) use check::catalogue;
@@ -131,6 +132,11 @@ impl PolicySource {
             Self::Made(make) => make(catalogue),
         }
     }
+}
+
+/// What policies know of prompts and resources.
+pub(crate) fn offers(prompts: &[Arc<Prompt>], resources: &Resources) -> Vec<Arc<Offer>> {
+    prompts.iter().map(|prompt| prompt.offer()).chain(resources.offers()).map(Arc::new).collect()
 }
 
 /// A tool as it was given.
@@ -336,8 +342,9 @@ impl ServerBuilder {
         let ledger = Arc::clone(running.map_or(&self.ledger, |(_, ledger)| ledger));
         let running = running.map(|(keys, _)| keys);
         let tools = compile(self.tools, &self.limits.gate, &mut faults);
+        let prompts: Vec<Arc<Prompt>> = self.prompts.into_iter().map(Arc::new).collect();
         let catalogue = catalogue(tools, &self.limits.gate, &*ledger, &mut faults);
-        check_prompts(&self.prompts, &mut faults);
+        check_prompts(&prompts, &mut faults);
         if let Some(fault) = self.protection.as_ref().and_then(ProtectedResource::fault) {
             faults.push(BuildFault::new("protected resource", fault));
         }
@@ -353,6 +360,7 @@ impl ServerBuilder {
             }
         };
         let resources = resources(self.resources, self.templates, &mut faults);
+        let catalogue = catalogue.map(|known| known.with_offers(offers(&prompts, &resources)));
         let keys = match (self.keys, running) {
             (Some(keys), _) => Some(keys),
             (None, Some(running)) => Some(Arc::clone(running)),
@@ -388,7 +396,7 @@ impl ServerBuilder {
         Ok(Parts {
             gate,
             policy: source,
-            prompts: self.prompts.into_iter().map(Arc::new).collect(),
+            prompts,
             resources: Arc::new(resources),
             identity: Arc::new(Identity::new(name, &version, title.as_deref())),
             instructions: self.instructions,

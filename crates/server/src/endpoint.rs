@@ -10,6 +10,7 @@ pub(crate) mod cursor;
 mod fault;
 mod hub;
 mod inquiry;
+mod judge;
 mod list;
 mod listen;
 mod params;
@@ -17,6 +18,7 @@ mod published;
 mod read;
 mod seen;
 
+pub(crate) use hub::Opening;
 pub(crate) use inquiry::Reply;
 pub(crate) use list::{Entry, ListKind};
 pub(crate) use listen::Subscription;
@@ -51,7 +53,7 @@ pub(crate) const MODERN: [Revision; 1] = [Revision::V2026_07_28];
 /// One server, shared by all its transports.
 pub(crate) struct Endpoint {
     pipeline: Pipeline,
-    published: ArcSwap<Published>,
+    published: Arc<ArcSwap<Published>>,
     hub: Arc<Hub>,
     /// Held while a new snapshot is made from the one in force, so that no change is lost.
     updating: Mutex<()>,
@@ -112,7 +114,8 @@ impl Answered {
 impl Endpoint {
     pub(crate) fn new(pipeline: Pipeline, published: Published) -> Self {
         let hub = Arc::new(Hub::new(published.limits.subscriptions));
-        Self { pipeline, published: ArcSwap::from_pointee(published), hub, updating: Mutex::new(()) }
+        let published = Arc::new(ArcSwap::from_pointee(published));
+        Self { pipeline, published, hub, updating: Mutex::new(()) }
     }
 
     /// What is in force now. Taken once for each request.
@@ -124,6 +127,11 @@ impl Endpoint {
         &self.pipeline
     }
 
+    /// What is in force at any time, for what outlives a request.
+    pub(super) fn shared(&self) -> &Arc<ArcSwap<Published>> {
+        &self.published
+    }
+
     pub(crate) fn hub(&self) -> &Arc<Hub> {
         &self.hub
     }
@@ -133,11 +141,12 @@ impl Endpoint {
         &self.updating
     }
 
-    /// Puts a new snapshot in force and tells those who listen which lists have changed for them.
+    /// Puts a new snapshot in force and tells those who listen which lists have changed for them. New listeners
+    /// do not wait for that.
     pub(crate) fn publish(&self, published: Published) {
         let new = Arc::new(published);
         let old = self.published.swap(Arc::clone(&new));
-        self.hub.lists_changed(&old, &new);
+        self.hub.changed(&old, &new);
     }
 
     /// Answers one request of 2026-07-28. `peer` receives notifications while it runs.
@@ -264,7 +273,8 @@ impl Endpoint {
         request: &Request,
         from: From<'_>,
     ) -> Result<Answered, Fault> {
-        Self::authenticate(published, from.credentials).await?;
+        let principal = Self::authenticate(published, from.credentials).await?;
+        let _places = self.pipeline().admit(&published.gate, &principal)?;
         Ok(shared(request.id(), published.discover(from.credentials.transport)))
     }
 

@@ -4,6 +4,7 @@
 
 use std::net::IpAddr;
 use std::num::NonZeroU32;
+use std::time::Duration;
 
 use callgate_core::limits::Limits as GateLimits;
 use callgate_core::rate::Rate;
@@ -28,11 +29,18 @@ pub struct Limits {
     pub uncounted_addresses: Vec<IpAddr>,
     /// Entries on one page of a list. Default: 100; most servers then answer with one page.
     pub page_size: usize,
-    /// Open subscriptions in the whole process. Default: 16,384; an idle one costs a few hundred bytes.
+    /// Open subscriptions in the whole process. Default: 16,384; an idle one costs about a kilobyte, and the
+    /// credential by which it was opened.
     pub subscriptions: usize,
+    /// Open subscriptions of one principal of one tenant. Default: 1,024, a sixteenth of the process, so that one
+    /// cannot use it up; a service that acts for many people still has room.
+    pub subscriptions_of_principal: usize,
+    /// How often it is asked anew whether the credential of a subscription is still good and what it watches may
+    /// still be read. Default: each minute; after a reload it is asked at once.
+    pub subscription_check: Duration,
     /// Resources that one subscription may watch. Default and most: 128, what one set of bits holds.
     pub watched_resources: usize,
-    /// Bytes of lists of tools that are kept rendered, where callers see different ones. Default: 32 MiB,
+    /// Bytes of lists that are kept rendered, where callers see different ones. Default: 32 MiB,
     /// hundreds of sets of callers with a hundred tools each; what does not fit is rendered again.
     pub shared_list_bytes: usize,
     /// Values that one completion shows. Default and most: 100, as the specification says.
@@ -48,6 +56,8 @@ impl Default for Limits {
             uncounted_addresses: Vec::new(),
             page_size: 100,
             subscriptions: 16_384,
+            subscriptions_of_principal: 1024,
+            subscription_check: Duration::from_secs(60),
             watched_resources: 128,
             shared_list_bytes: 32 << 20,
             completion_values: 100,

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
+use callgate_core::offer::{Offer, OfferKind};
 use callgate_core::port::Answer;
 use callgate_core::refusal::{Code, Refusal};
 use callgate_protocol::json::{self, Document, push_string};
@@ -108,6 +109,8 @@ pub struct Prompt {
     title: Option<String>,
     description: Option<String>,
     arguments: Vec<PromptArgument>,
+    labels: Vec<String>,
+    scopes: Vec<String>,
     act: Box<dyn Act<Arc<Document>, Messages>>,
     completers: BTreeMap<String, Completer>,
 }
@@ -163,6 +166,8 @@ impl Prompt {
             title: None,
             description: None,
             arguments: arguments::<I>(),
+            labels: Vec::new(),
+            scopes: Vec::new(),
             act: Box::new(TypedPrompt(Action::new(run))),
             completers: BTreeMap::new(),
         }
@@ -179,6 +184,20 @@ impl Prompt {
     #[must_use]
     pub fn description(mut self, description: impl Into<String>) -> Self {
         self.description = Some(description.into());
+        self
+    }
+
+    /// A label that policies may refer to; never shown to a client.
+    #[must_use]
+    pub fn label(mut self, label: impl Into<String>) -> Self {
+        self.labels.push(label.into());
+        self
+    }
+
+    /// A scope that the credential of a caller must have. One that lacks any is told all of them.
+    #[must_use]
+    pub fn scope(mut self, scope: impl Into<String>) -> Self {
+        self.scopes.push(scope.into());
         self
     }
 
@@ -223,6 +242,14 @@ impl Prompt {
         arguments: Arc<Document>,
     ) -> Answer<'a, Result<Messages, ToolError>> {
         self.act.act(context, arguments)
+    }
+
+    /// What policies know of it.
+    pub(crate) fn offer(&self) -> Offer {
+        Offer::new(OfferKind::Prompt, self.name.as_str())
+            .with_labels(self.labels.clone())
+            .with_scopes(self.scopes.clone())
+            .with_inputs(self.arguments.iter().map(|argument| argument.name.clone()).collect())
     }
 
     pub(crate) fn entry(&self) -> Entry {

@@ -12,6 +12,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use callgate_core::offer::{Offer, OfferKind};
 use callgate_core::port::Answer;
 use callgate_protocol::json::{push_integer, push_string};
 
@@ -119,11 +120,19 @@ struct About {
     title: Option<String>,
     description: Option<String>,
     mime_type: Option<String>,
+    labels: Vec<String>,
+    scopes: Vec<String>,
 }
 
 impl About {
     fn new(name: String) -> Self {
-        Self { name, title: None, description: None, mime_type: None }
+        let (labels, scopes) = (Vec::new(), Vec::new());
+        Self { name, title: None, description: None, mime_type: None, labels, scopes }
+    }
+
+    /// What policies know of it.
+    fn offer(&self, kind: OfferKind, name: &str) -> Offer {
+        Offer::new(kind, name).with_labels(self.labels.clone()).with_scopes(self.scopes.clone())
     }
 
     fn write(&self, out: &mut String) {
@@ -179,6 +188,20 @@ macro_rules! about_setters {
             #[must_use]
             pub fn mime_type(mut self, mime_type: impl Into<String>) -> Self {
                 self.about.mime_type = Some(mime_type.into());
+                self
+            }
+
+            /// A label that policies may refer to; never shown to a client.
+            #[must_use]
+            pub fn label(mut self, label: impl Into<String>) -> Self {
+                self.about.labels.push(label.into());
+                self
+            }
+
+            /// A scope that the credential of a reader must have. One that lacks any is told all of them.
+            #[must_use]
+            pub fn scope(mut self, scope: impl Into<String>) -> Self {
+                self.about.scopes.push(scope.into());
                 self
             }
         }
@@ -330,11 +353,18 @@ pub(crate) struct Resources {
 /// A resource that a URI leads to.
 pub(crate) struct Found<'r> {
     act: &'r dyn Act<Reading, Contents>,
+    /// What policies know it by.
+    pub(crate) offered: (OfferKind, &'r str),
     pub(crate) mime_type: Option<&'r str>,
     reading: Reading,
 }
 
 impl<'r> Found<'r> {
+    /// The variables of the template.
+    pub(crate) fn variables(&self) -> &BTreeMap<String, String> {
+        &self.reading.variables
+    }
+
     pub(crate) fn act(self, context: Context<'r>) -> Answer<'r, Result<Contents, ToolError>> {
         self.act.act(context, self.reading)
     }
@@ -357,6 +387,20 @@ impl Resources {
         self.templates.iter().map(|template| template.entry()).collect()
     }
 
+    /// What policies know of all of them.
+    pub(crate) fn offers(&self) -> impl Iterator<Item = Offer> {
+        let fixed = self.fixed.values();
+        let fixed = fixed.map(|resource| resource.about.offer(OfferKind::Resource, &resource.uri));
+        let templates = self.templates.iter().map(|template| {
+            let variables = template
+                .parsed
+                .as_ref()
+                .map_or_else(|_| Vec::new(), |parsed| parsed.variables().map(str::to_owned).collect());
+            template.about.offer(OfferKind::Template, &template.template).with_inputs(variables)
+        });
+        fixed.chain(templates)
+    }
+
     /// The resource of that URI, if the URI is valid and leads to one.
     pub(crate) fn find(&self, uri: &str) -> Option<Found<'_>> {
         if !is_uri(uri) {
@@ -367,6 +411,7 @@ impl Resources {
             let reading = reading(BTreeMap::new());
             return Some(Found {
                 act: &*resource.act,
+                offered: (OfferKind::Resource, &resource.uri),
                 mime_type: resource.about.mime_type.as_deref(),
                 reading,
             });
@@ -374,7 +419,8 @@ impl Resources {
         self.templates.iter().find_map(|template| {
             let variables = template.parsed.as_ref().ok()?.matches(uri)?;
             let mime_type = template.about.mime_type.as_deref();
-            Some(Found { act: &*template.act, mime_type, reading: reading(variables) })
+            let offered = (OfferKind::Template, template.template.as_str());
+            Some(Found { act: &*template.act, offered, mime_type, reading: reading(variables) })
         })
     }
 

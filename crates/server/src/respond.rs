@@ -40,7 +40,7 @@ pub(crate) enum Wire {
 pub(crate) const fn wire(code: Code) -> Wire {
     match code {
         Code::MalformedCall => Wire::Error(ErrorCode::InvalidParams, 400),
-        Code::UnknownTool => Wire::Error(ErrorCode::InvalidParams, 200),
+        Code::UnknownTool | Code::NotFound => Wire::Error(ErrorCode::InvalidParams, 200),
         Code::HeaderMismatch => Wire::Error(ErrorCode::HeaderMismatch, 400),
         Code::MissingCapability => Wire::Error(ErrorCode::MissingRequiredClientCapability, 400),
         Code::InvalidState | Code::InvalidInputResponse => Wire::Error(ErrorCode::InvalidParams, 200),

@@ -11,7 +11,7 @@ use std::sync::{Arc, PoisonError};
 use callgate_core::port::Ledger;
 use callgate_core::snapshot::Tool as GateTool;
 
-use crate::builder::{BuildError, ServerBuilder, catalogue};
+use crate::builder::{BuildError, ServerBuilder, catalogue, offers};
 use crate::endpoint::{Endpoint, Parts, Published, RemoteCallers};
 use crate::http::{HttpOptions, HttpServer, TransportSecurity};
 use crate::prompt::Prompt;
@@ -197,18 +197,20 @@ impl Handle {
             let mut parts = running.parts();
             parts.prompts.retain(|known| known.name() != name);
             parts.prompts.extend(added);
-            Ok(parts)
+            with_offers(parts)
         })
     }
 
     /// Removes a prompt. A name that no prompt has is passed over.
-    pub fn remove_prompt(&self, name: &str) {
-        // Nothing is compiled here, so nothing can fail.
-        let _ = self.change(|running| {
+    ///
+    /// # Errors
+    /// The policy does not fit what is left; then nothing changes.
+    pub fn remove_prompt(&self, name: &str) -> Result<(), BuildError> {
+        self.change(|running| {
             let mut parts = running.parts();
             parts.prompts.retain(|known| known.name() != name);
-            Ok(parts)
-        });
+            with_offers(parts)
+        })
     }
 
     /// Whether a tool of that name is offered now.
@@ -252,13 +254,20 @@ fn with_tools(
     let mut parts = running.parts();
     match catalogue(tools, &running.gate.limits, ledger, &mut faults) {
         Some(catalogue) if faults.is_empty() => {
-            let (policy, revision) =
-                parts.policy.policy(&catalogue).map_err(|faults| BuildError { faults })?;
-            parts.gate.policy = policy;
-            parts.gate.policy_revision = revision;
             parts.gate.catalogue = Arc::new(catalogue);
-            Ok(parts)
+            with_offers(parts)
         }
         _ => Err(BuildError { faults }),
     }
+}
+
+/// The parts with the policy that fits their tools, prompts and resources.
+fn with_offers(mut parts: Parts) -> Result<Parts, BuildError> {
+    let tools = (*parts.gate.catalogue).clone();
+    let catalogue = tools.with_offers(offers(&parts.prompts, &parts.resources));
+    let (policy, revision) = parts.policy.policy(&catalogue).map_err(|faults| BuildError { faults })?;
+    parts.gate.policy = policy;
+    parts.gate.policy_revision = revision;
+    parts.gate.catalogue = Arc::new(catalogue);
+    Ok(parts)
 }

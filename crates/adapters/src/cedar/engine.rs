@@ -23,6 +23,7 @@ use super::arguments::{Expressed, express};
 use super::entities::{Caller, Callers, with_caller};
 use super::limits::PolicyLimits;
 use super::mentions::Mentions;
+use super::offers::JudgedOffers;
 use super::texts::Rule;
 use super::tools::KnownTool;
 
@@ -30,6 +31,7 @@ use super::tools::KnownTool;
 pub struct CedarPolicy {
     pub(super) rules: Vec<Rule>,
     pub(super) tools: Vec<Judged>,
+    pub(super) offers: JudgedOffers,
     pub(super) base: Entities,
     pub(super) list_action: EntityUid,
     pub(super) limits: PolicyLimits,
@@ -151,6 +153,7 @@ impl CedarPolicy {
             let mut caller = Caller::new(uid, entities);
             if self.steady {
                 caller.visible = Some(self.seen(principal, &caller, None));
+                caller.offered = Some(self.seen_offers(principal, &caller, None));
             }
             Ok(caller)
         })
@@ -254,7 +257,7 @@ impl CedarPolicy {
     }
 
     /// The members of every context, as far as a policy looks at them.
-    fn common(
+    pub(super) fn common(
         &self,
         mentions: &Mentions,
         principal: &Principal,
@@ -279,7 +282,7 @@ impl CedarPolicy {
         Ok(context)
     }
 
-    fn ask(
+    pub(super) fn ask(
         &self,
         concerned: &Concerned,
         caller: &Caller,

@@ -9,11 +9,13 @@ use std::hash::{BuildHasher as _, Hash, Hasher, RandomState};
 use std::str::FromStr as _;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use callgate_core::offer::{Offer, OfferKind};
 use callgate_core::port::VisibleSet;
 use callgate_core::principal::Principal;
 use cedar_policy::{Entities, Entity, EntityId, EntityTypeName, EntityUid, RestrictedExpression, Schema};
 
 use super::engine::Verdict;
+use super::offers::Family;
 use super::tools::KnownTool;
 
 /// The name of something in Cedar. `kind` is one of the types of the schema, which are identifiers.
@@ -39,10 +41,11 @@ fn entity<const N: usize>(
     Entity::new(uid, attributes.collect(), parents).map_err(|error| error.to_string())
 }
 
-/// The actions, the server and its tools.
-pub(super) fn of_tools<'t>(
+/// The actions, the server, its tools and what it offers besides them.
+pub(super) fn of_catalogue<'t>(
     server: &str,
     tools: impl Iterator<Item = &'t KnownTool>,
+    offers: impl Iterator<Item = &'t Offer>,
     schema: &Schema,
 ) -> Result<Entities, String> {
     let server = uid("Server", server)?;
@@ -57,6 +60,26 @@ pub(super) fn of_tools<'t>(
             ("scopes", Some(texts(tool.scopes.iter().map(String::as_str)))),
         ];
         all.push(entity(uid("Tool", &tool.name)?, attributes, HashSet::from([server.clone()]))?);
+    }
+    for offer in offers {
+        let name = text(offer.name());
+        let own = match Family::of(offer.kind()) {
+            Family::Resources => {
+                let is_template = RestrictedExpression::new_bool(offer.kind() == OfferKind::Template);
+                [("uri", Some(name)), ("template", Some(is_template))]
+            }
+            Family::Prompts => [("name", Some(name)), ("template", None)],
+        };
+        let [first, second] = own;
+        let attributes = [
+            first,
+            second,
+            ("server", Some(RestrictedExpression::new_entity_uid(server.clone()))),
+            ("labels", Some(texts(offer.labels().iter().map(String::as_str)))),
+            ("scopes", Some(texts(offer.scopes().iter().map(String::as_str)))),
+        ];
+        let own = uid(Family::of(offer.kind()).entity(), offer.name())?;
+        all.push(entity(own, attributes, HashSet::from([server.clone()]))?);
     }
     Entities::from_entities(all, Some(schema)).map_err(|error| error.to_string())
 }
@@ -89,29 +112,40 @@ pub(super) struct Caller {
     pub(super) uid: EntityUid,
     pub(super) entities: Entities,
     pub(super) visible: Option<VisibleSet>,
+    /// The same of resources, templates and prompts, by kind.
+    pub(super) offered: Option<[VisibleSet; 3]>,
     /// What may be seen in one millisecond, where that changes with the time.
     latest: Mutex<Option<(i64, VisibleSet)>>,
+    latest_offered: Mutex<Option<(i64, [VisibleSet; 3])>>,
     /// Calls of a tool, approved or not, that are decided without a look at arguments or the time.
     calls: Mutex<HashMap<(usize, bool), Verdict>>,
 }
 
 impl Caller {
     pub(super) fn new(uid: EntityUid, entities: Entities) -> Self {
-        Self { uid, entities, visible: None, latest: Mutex::default(), calls: Mutex::default() }
+        Self {
+            uid,
+            entities,
+            visible: None,
+            offered: None,
+            latest: Mutex::default(),
+            latest_offered: Mutex::default(),
+            calls: Mutex::default(),
+        }
     }
 
     /// What may be seen in that millisecond, found now if it was not the latest one that was asked for.
     pub(super) fn visible_in(&self, millisecond: i64, find: impl FnOnce() -> VisibleSet) -> VisibleSet {
-        let latest = || self.latest.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((known, visible)) = &*latest()
-            && *known == millisecond
-        {
-            return visible.clone();
-        }
-        // Found without the lock: two may find the same.
-        let visible = find();
-        *latest() = Some((millisecond, visible.clone()));
-        visible
+        found_in(&self.latest, millisecond, find)
+    }
+
+    /// The same of resources, templates and prompts.
+    pub(super) fn offered_in(
+        &self,
+        millisecond: i64,
+        find: impl FnOnce() -> [VisibleSet; 3],
+    ) -> [VisibleSet; 3] {
+        found_in(&self.latest_offered, millisecond, find)
     }
 
     /// What was decided of calls of the tool at a place of the catalogue, decided now if it was not.
@@ -125,6 +159,20 @@ impl Caller {
         calls().insert((place, approved), verdict.clone());
         verdict
     }
+}
+
+/// What holds for one millisecond, found now if it was not the latest one that was asked for.
+fn found_in<T: Clone>(kept: &Mutex<Option<(i64, T)>>, millisecond: i64, find: impl FnOnce() -> T) -> T {
+    let latest = || kept.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((known, found)) = &*latest()
+        && *known == millisecond
+    {
+        return found.clone();
+    }
+    // Found without the lock: two may find the same.
+    let found = find();
+    *latest() = Some((millisecond, found.clone()));
+    found
 }
 
 /// Callers that were seen lately: two generations, of which the older one is dropped when the younger is

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use callgate_core::contract::digest::DigestBuilder;
+use callgate_core::offer::Offer;
 use callgate_core::port::Clock;
 use callgate_core::snapshot::Catalogue;
 use cedar_policy::{
@@ -19,10 +20,11 @@ use cedar_policy::{
 use miette::Diagnostic as _;
 
 use super::engine::{CedarPolicy, Judged, Sorting};
-use super::entities::{Callers, of_tools, uid};
+use super::entities::{Callers, of_catalogue, uid};
 use super::fault::{PolicyFault, PolicySeverity};
 use super::limits::PolicyLimits;
-use super::schema::{CALL, LIST, call_of, of_tools as schema_of};
+use super::offers::{Family, JudgedOffers, KnownOffers};
+use super::schema::{CALL, GET, LIST, READ, call_of, of_catalogue as schema_of};
 use super::texts::{PolicyText, Rule, deep, rules, span};
 use super::tools::{KnownTool, known};
 use super::types::quoted;
@@ -60,8 +62,9 @@ fn load_deep(
     let mut faults = Vec::new();
     let rules = rules(texts, &limits, &mut faults);
     let tools = known(catalogue, limits.type_depth);
-    let text = schema_of(&tools);
-    let loading = Loading { texts, rules: &rules, tools: &tools, server };
+    let offers = KnownOffers::of(catalogue);
+    let text = schema_of(&tools, &offers);
+    let loading = Loading { texts, rules: &rules, tools: &tools, offers: &offers, server };
     let schema = match Schema::from_cedarschema_str(&text) {
         Ok((schema, _)) => schema,
         Err(error) => return internal(faults, error),
@@ -95,6 +98,7 @@ struct Loading<'l> {
     texts: &'l [PolicyText],
     rules: &'l [Rule],
     tools: &'l [KnownTool],
+    offers: &'l KnownOffers,
     server: &'l str,
 }
 
@@ -154,14 +158,16 @@ impl Loading<'_> {
         match error {
             ValidationError::UnrecognizedEntityType(_) => (
                 "unknown_entity",
-                "use one of `Principal`, `Group`, `Tenant`, `Tool`, `Server`, `Effect` and `Action`"
+                "use one of `Principal`, `Group`, `Tenant`, `Tool`, `Server`, `Effect` and `Action`, or \
+                 `Resource` and `Prompt` where the server has resources and prompts"
                     .to_owned(),
             ),
             ValidationError::UnrecognizedActionId(_) => (
                 "unknown_action",
                 format!(
                     "use `Action::\"{LIST}\"`, `action in Action::\"{CALL}\"`, or `Action::\"{CALL}:NAME\"` \
-                     with the name of a tool{}",
+                     with the name of a tool; `Action::\"{READ}\"` is for resources and `Action::\"{GET}\"` for \
+                     prompts, where the server has any{}",
                     help.map(|help| format!(" ({help})")).unwrap_or_default()
                 ),
             ),
@@ -196,6 +202,11 @@ impl Loading<'_> {
         };
         let one = matches!(rule.policy.action_constraint(), ActionConstraint::Eq(_));
         let mut remedy = help.map(|help| format!("{help}; ")).unwrap_or_default();
+        if matches!(rule.policy.resource_constraint(), ResourceConstraint::Any | ResourceConstraint::In(_))
+            && self.offers.iter().next().is_some()
+        {
+            remedy.push_str("write `resource is Tool` where only tools are meant; ");
+        }
         if one {
             remedy.push_str(
                 "`callgate policy schema` prints what there is; decimals and values of several types have \
@@ -216,6 +227,10 @@ impl Loading<'_> {
         let names: Vec<&str> = self.tools.iter().map(|tool| tool.name.as_str()).collect();
         let labels: BTreeSet<&str> =
             self.tools.iter().flat_map(|tool| &tool.labels).map(String::as_str).collect();
+        let labels = labels.into_iter().chain(self.offers.iter().flat_map(Offer::labels).map(String::as_str));
+        let labels: BTreeSet<&str> = labels.collect();
+        let [resources, prompts] =
+            Family::ALL.map(|family| self.offers.family(family).map(Offer::name).collect::<Vec<_>>());
         let labels: Vec<&str> = labels.into_iter().collect();
         for rule in self.rules {
             let mut literals = rule.policy.entity_literals();
@@ -225,6 +240,8 @@ impl Loading<'_> {
                 let (kind, id) = (literal.type_name().to_string(), literal.id().unescaped());
                 let (code, what, known): (_, _, &[&str]) = match kind.as_str() {
                     "Tool" => ("unknown_tool", "tool", &names),
+                    "Resource" => ("unknown_resource", "resource", &resources),
+                    "Prompt" => ("unknown_prompt", "prompt", &prompts),
                     "Server" => ("unknown_server", "server", std::slice::from_ref(&self.server)),
                     _ => continue,
                 };
@@ -255,7 +272,9 @@ impl Loading<'_> {
         let meant = nearest.map(|(_, name)| format!("; did you mean `{name}`?")).unwrap_or_default();
         let remedy = match what {
             "server" => format!("use `Server::{}`", quoted(self.server)),
-            "label" => "give the label to a tool, or remove it from the policy".to_owned(),
+            "label" => {
+                "give the label to a tool, a resource or a prompt, or remove it from the policy".to_owned()
+            }
             _ => format!("use the name of a {what} of this server, or remove the policy"),
         };
         PolicyFault::error(code, format!("there is no {what} `{id}`{meant}"), remedy, rule.text, span)
@@ -290,7 +309,7 @@ impl Loading<'_> {
         limits: PolicyLimits,
     ) -> Result<CedarPolicy, String> {
         let decoy = KnownTool::decoy();
-        let base = of_tools(self.server, self.tools.iter().chain([&decoy]), &schema)?;
+        let base = of_catalogue(self.server, self.tools.iter().chain([&decoy]), self.offers.iter(), &schema)?;
         let (server, list_action, call) =
             (uid("Server", self.server)?, uid("Action", LIST)?, uid("Action", CALL)?);
         let mut sorting = Sorting::default();
@@ -311,20 +330,29 @@ impl Loading<'_> {
         };
         let decoy = judged(&decoy)?;
         let tools = self.tools.iter().map(judged).collect::<Result<Vec<_>, _>>()?;
+        let offers = JudgedOffers::new(self.offers, self.rules, &mut sorting, (&list_action, &server))?;
         let mut revision = DigestBuilder::new("callgate/policy/cedar/1");
         revision.field("server", self.server).field("schema", &text);
         self.texts.iter().for_each(|text| {
             revision.field("policies", &text.text);
         });
         self.tools.iter().for_each(|tool| tool.digest_into(&mut revision));
-        let all = || tools.iter().chain([&decoy]).map(|judged| &judged.list.mentions);
+        self.offers.iter().for_each(|offer| offer.digest_into(&mut revision));
+        let all = || {
+            let tools = tools.iter().chain([&decoy]).map(|judged| &judged.list.mentions);
+            tools.chain(offers.each().map(|judged| &judged.list.mentions))
+        };
         let steady = !all().any(|mentions| mentions.time);
         // A list that depends on the time differs between two callers who ask at different times.
         let same_for_all = steady && !all().any(|mentions| mentions.caller);
-        let kept = limits.principals.min(limits.kept_entities / (2 * tools.len() + 8)).max(16);
+        let kept = limits
+            .principals
+            .min(limits.kept_entities / (2 * tools.len() + offers.each().count() + 8))
+            .max(16);
         Ok(CedarPolicy {
             rules: self.rules.to_vec(),
             tools,
+            offers,
             base,
             list_action,
             limits,

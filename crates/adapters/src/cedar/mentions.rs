@@ -17,6 +17,8 @@ pub(super) struct Mentions {
     pub(super) time: bool,
     pub(super) approved: bool,
     pub(super) inexpressible: bool,
+    /// Variables of templates.
+    pub(super) variables: bool,
     /// All arguments at once.
     pub(super) everything: bool,
     /// Arguments by their names at the top level.
@@ -62,6 +64,7 @@ impl Mentions {
         self.time |= other.time;
         self.approved |= other.approved;
         self.inexpressible |= other.inexpressible;
+        self.variables |= other.variables;
         self.everything |= other.everything;
         self.arguments.extend(other.arguments.iter().cloned());
         self.values.extend(other.values.iter().cloned());
@@ -76,6 +79,11 @@ impl Mentions {
     /// Whether what is decided follows from the caller, the tool and an approval alone.
     pub(super) fn is_settled(&self) -> bool {
         !self.time && !self.inexpressible && !self.everything && self.arguments.is_empty()
+    }
+
+    /// Whether the variables of a template or the arguments of a prompt are looked at.
+    pub(super) fn looks_at_inputs(&self) -> bool {
+        self.variables || self.everything || !self.arguments.is_empty()
     }
 
     /// Whether it matters that the value at this place is there and not given: it is looked at, as a part of
@@ -93,6 +101,7 @@ impl Mentions {
         self.time = true;
         self.approved = true;
         self.inexpressible = true;
+        self.variables = true;
         self.everything = true;
     }
 
@@ -176,6 +185,7 @@ impl Mentions {
             ("context", ["time", ..]) => self.time = true,
             ("context", ["approved", ..]) => self.approved = true,
             ("context", ["inexpressible", ..]) => self.inexpressible = true,
+            ("context", ["variables", ..]) => self.variables = true,
             ("context", ["tenant" | "purpose", ..]) => self.caller = true,
             ("context", _) => self.all(),
             _ => {}

@@ -3,8 +3,11 @@
 //! A call needs both actions permitted: what a principal may not list it may never call. The pipeline
 //! and the lists call it.
 
+use std::sync::Arc;
+
 use callgate_core::contract::Contract;
-use callgate_core::port::{Answer, Decision, Policy, Question, VisibleSet};
+use callgate_core::offer::{Offer, OfferKind};
+use callgate_core::port::{Answer, Decision, Policy, Question, UseQuestion, VisibleSet};
 use callgate_core::principal::Principal;
 use callgate_core::refusal::Refusal;
 use callgate_core::snapshot::Catalogue;
@@ -109,6 +112,18 @@ impl Policy for CedarPolicy {
         }
     }
 
+    fn is_offered(&self, principal: &Principal, offer: &Offer) -> bool {
+        self.offers_to(principal, offer)
+    }
+
+    fn offered(&self, principal: &Principal, offers: &[Arc<Offer>]) -> VisibleSet {
+        self.offers_all_to(principal, offers)
+    }
+
+    fn look_for_no_offer(&self, principal: &Principal, kind: OfferKind) {
+        self.look_for_no_offer_of(principal, kind);
+    }
+
     fn is_same_for_all(&self) -> bool {
         self.same_for_all
     }
@@ -119,5 +134,9 @@ impl Policy for CedarPolicy {
 
     fn decide<'a>(&'a self, question: Question<'a>) -> Answer<'a, Result<Decision, Refusal>> {
         Answer::now(Ok(self.decision(&question)))
+    }
+
+    fn decide_use<'a>(&'a self, question: UseQuestion<'a>) -> Answer<'a, Result<Decision, Refusal>> {
+        Answer::now(Ok(self.decided_use(&question)))
     }
 }

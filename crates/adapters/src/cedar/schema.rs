@@ -9,6 +9,7 @@ use std::fmt::Write as _;
 use callgate_core::snapshot::Catalogue;
 
 use super::limits::PolicyLimits;
+use super::offers::{Family, KnownOffers};
 use super::tools::{KnownTool, known};
 use super::types::{quoted, write_record};
 
@@ -16,6 +17,11 @@ use super::types::{quoted, write_record};
 pub(super) const CALL: &str = "call";
 /// The action of seeing a tool in the list.
 pub(super) const LIST: &str = "list";
+
+/// The action of reading a resource.
+pub(super) const READ: &str = "read";
+/// The action of rendering a prompt.
+pub(super) const GET: &str = "get";
 
 /// The effects, by the names that tools have them by.
 pub(super) const EFFECTS: [&str; 6] = ["read", "external_read", "preview", "append", "update", "destructive"];
@@ -28,11 +34,15 @@ pub(super) fn call_of(tool: &str) -> String {
 /// The schema of a catalogue as text.
 #[must_use]
 pub fn schema(catalogue: &Catalogue, limits: &PolicyLimits) -> String {
-    of_tools(&known(catalogue, limits.type_depth))
+    of_catalogue(&known(catalogue, limits.type_depth), &KnownOffers::of(catalogue))
 }
 
-pub(super) fn of_tools(tools: &[KnownTool]) -> String {
+pub(super) fn of_catalogue(tools: &[KnownTool], offers: &KnownOffers) -> String {
     let effects = EFFECTS.map(quoted).join(", ");
+    let families: Vec<_> = Family::ALL.into_iter().filter(|family| offers.has(*family)).collect();
+    let listed: String = families.iter().map(|family| format!(", {}", family.entity())).collect();
+    let seen = if families.is_empty() { "a tool in the list" } else { "something in a list" };
+    let may = if families.is_empty() { "call" } else { "call, read or get" };
     let mut out = format!(
         "// Who calls: `principal`. Its groups and its tenant are its parents.
 entity Group;
@@ -58,10 +68,10 @@ entity Tool in [Server] {{
   scopes: Set<String>,
 }};
 
-// To see a tool in the list. What a principal may not see it can never call.
+// To see {seen}. What a principal may not see it can never {may}.
 action {LIST} appliesTo {{
   principal: [Principal],
-  resource: [Tool],
+  resource: [Tool{listed}],
   context: {{ tenant?: String, purpose?: String, time: datetime }},
 }};
 
@@ -69,6 +79,7 @@ action {LIST} appliesTo {{
 action {CALL};
 "
     );
+    families.iter().for_each(|family| write_family(*family, offers, &mut out));
     for tool in tools {
         let _ = write!(
             out,
@@ -93,4 +104,50 @@ action {CALL};
         );
     }
     out
+}
+
+/// The entities and the action of resources or of prompts.
+fn write_family(family: Family, offers: &KnownOffers, out: &mut String) {
+    let (entity, action, inputs) = (family.entity(), family.action(), family.inputs());
+    let (who, own, choice) = match family {
+        Family::Resources => (
+            "What is read: `resource`, one URI or all that follow a template. Its server is its parent.",
+            "// The URI, or the text of the template.\n  uri: String,\n  template: Bool,",
+            "The variables of the template, as far as they are chosen.",
+        ),
+        Family::Prompts => (
+            "What is rendered: `resource`, here a prompt. Its server is its parent.",
+            "name: String,",
+            "The arguments, as far as they are chosen.",
+        ),
+    };
+    let record: Vec<_> =
+        offers.inputs(family).into_iter().map(|input| format!("{}?: String", quoted(input))).collect();
+    let record = record.join(", ");
+    // Writing into a string cannot fail.
+    let _ = write!(
+        out,
+        "
+// {who}
+entity {entity} in [Server] {{
+  {own}
+  server: Server,
+  labels: Set<String>,
+  // Scopes that every caller must have, whatever policies say.
+  scopes: Set<String>,
+}};
+
+action {action} appliesTo {{
+  principal: [Principal],
+  resource: [{entity}],
+  context: {{
+    // {choice}
+    {inputs}: {{{record}}},
+    tenant?: String,
+    purpose?: String,
+    time: datetime,
+  }},
+}};
+"
+    );
 }

@@ -16,6 +16,7 @@ mod agreement;
 mod decisions;
 mod explained;
 mod faults;
+mod offers;
 
 pub(super) struct Nothing;
 

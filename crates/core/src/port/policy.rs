@@ -7,8 +7,12 @@ mod visible;
 
 pub use visible::VisibleSet;
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
 use super::Answer;
 use crate::contract::Contract;
+use crate::offer::{Offer, OfferKind};
 use crate::principal::Principal;
 use crate::refusal::Refusal;
 use crate::snapshot::Catalogue;
@@ -33,6 +37,26 @@ impl<'q> Question<'q> {
     #[must_use]
     pub fn new(principal: &'q Principal, contract: &'q Contract, arguments: Value<'q>) -> Self {
         Self { principal, contract, arguments, approved: false }
+    }
+}
+
+/// One use of a resource or a prompt to be decided on.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct UseQuestion<'q> {
+    /// Who asks.
+    pub principal: &'q Principal,
+    /// What is to be read or rendered.
+    pub offer: &'q Offer,
+    /// The variables of the template or the arguments of the prompt, as far as they are chosen.
+    pub inputs: &'q BTreeMap<String, String>,
+}
+
+impl<'q> UseQuestion<'q> {
+    /// A question about a use.
+    #[must_use]
+    pub fn new(principal: &'q Principal, offer: &'q Offer, inputs: &'q BTreeMap<String, String>) -> Self {
+        Self { principal, offer, inputs }
     }
 }
 
@@ -90,7 +114,8 @@ impl Decision {
     }
 }
 
-/// Decides what is visible and what may be called. Both decisions come from the same rules.
+/// Decides what is visible and what may be called or read. All decisions come from the same rules. An
+/// implementation that says nothing of resources and prompts hides them all.
 ///
 /// Cancel safe: dropping the answer leaves nothing behind.
 pub trait Policy: Send + Sync {
@@ -106,7 +131,21 @@ pub trait Policy: Send + Sync {
         VisibleSet::of(catalogue.tools().map(|tool| self.is_visible(principal, tool.contract())))
     }
 
-    /// Whether the set of visible tools is the same for every principal, so that a list may be shared.
+    /// Whether this principal may know that the resource, the template or the prompt exists.
+    fn is_offered(&self, _principal: &Principal, _offer: &Offer) -> bool {
+        false
+    }
+
+    /// Does for a name that nothing of that kind has the work that [`Policy::is_offered`] does for what is
+    /// hidden.
+    fn look_for_no_offer(&self, _principal: &Principal, _kind: OfferKind) {}
+
+    /// Which of these offers of one kind this principal may know: those for which [`Policy::is_offered`] says so.
+    fn offered(&self, principal: &Principal, offers: &[Arc<Offer>]) -> VisibleSet {
+        VisibleSet::of(offers.iter().map(|offer| self.is_offered(principal, offer)))
+    }
+
+    /// Whether what is visible is the same for every principal, so that a list may be shared.
     fn is_same_for_all(&self) -> bool;
 
     /// Whether what a principal may see stays the same as long as this policy is in force. Where it does
@@ -117,4 +156,9 @@ pub trait Policy: Send + Sync {
 
     /// Decides on one call. An error is a refusal to decide, which is never a permission.
     fn decide<'a>(&'a self, question: Question<'a>) -> Answer<'a, Result<Decision, Refusal>>;
+
+    /// Decides on one read of a resource or one rendering of a prompt that [`Policy::is_offered`] shows.
+    fn decide_use<'a>(&'a self, _question: UseQuestion<'a>) -> Answer<'a, Result<Decision, Refusal>> {
+        Answer::now(Ok(Decision::Deny { policies: Vec::new(), errors: Vec::new() }))
+    }
 }

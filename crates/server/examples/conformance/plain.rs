@@ -262,7 +262,7 @@ async fn change_prompts(running: &Running, _: Context<'_>, _: NoInput) -> Result
     }
     let handle = running.get().ok_or(ToolError::new("the server is not running yet"))?;
     if handle.has_prompt("test_added_prompt") {
-        handle.remove_prompt("test_added_prompt");
+        handle.remove_prompt("test_added_prompt")?;
     } else {
         let prompt = Prompt::new("test_added_prompt", added);
         handle.add_prompt(prompt.description("Was added while the server ran."))?;

@@ -78,7 +78,7 @@ pub(crate) fn catalogue(
     }
 }
 
-pub(super) fn check_prompts(prompts: &[Prompt], faults: &mut Vec<BuildFault>) {
+pub(super) fn check_prompts(prompts: &[Arc<Prompt>], faults: &mut Vec<BuildFault>) {
     let mut seen = BTreeSet::new();
     for prompt in prompts {
         let place = || format!("prompt `{}`", prompt.name());

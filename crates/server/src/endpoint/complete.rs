@@ -4,11 +4,14 @@
 //! parameters.
 
 use callgate_core::invocation::CapabilitySet;
+use callgate_core::offer::OfferKind;
 use callgate_core::port::{Credentials, Peer};
+use callgate_core::usage::permit;
 use callgate_protocol::Request;
 use callgate_protocol::json::{Document, Kind, Value, push_integer, push_string};
 use callgate_protocol::meta::RequestMeta;
 
+use super::read::UNKNOWN_PROMPT;
 use super::{Answered, Endpoint, Fault, From, Inquiry, Published, Reply, declared};
 use crate::completion::{Completer, Completing};
 use crate::context::Context;
@@ -67,12 +70,20 @@ impl Endpoint {
             declared,
             peer,
         };
-        let opened = self.open_inquiry(published, "completion/complete", inquiry).await?;
+        let opened = self.open_inquiry(published, "completion/complete", inquiry, None).await?;
         // Looked for only now: what exists is told to nobody whose credential is not good.
-        let completer = match &*text(["ref", "type"])? {
-            "ref/prompt" => of_prompt(published, &text(["ref", "name"])?, &argument)?,
-            "ref/resource" => of_template(published, &text(["ref", "uri"])?, &argument)?,
+        let (kind, name, unknown) = match &*text(["ref", "type"])? {
+            "ref/prompt" => (OfferKind::Prompt, text(["ref", "name"])?, UNKNOWN_PROMPT),
+            "ref/resource" => (OfferKind::Template, text(["ref", "uri"])?, UNKNOWN_TEMPLATE),
             _ => return Err(Fault::params("`ref.type` must be ref/prompt or ref/resource")),
+        };
+        // Values may tell as much as what they lead to: who may not use it is given none.
+        let known = published.gate.catalogue.offer(kind, &name).map(|offer| offer.name());
+        let permitted = permit(&published.gate, opened.principal(), kind, known, &completing.arguments).await;
+        permitted.map_err(|why| Fault::of(why, || Fault::NotFound(unknown)))?;
+        let completer = match kind {
+            OfferKind::Prompt => of_prompt(published, &name, &argument)?,
+            _ => of_template(published, &name, &argument)?,
         };
         let Some(completer) = completer else { return Ok(Completions { values: Vec::new(), total: 0 }) };
         let exchange = opened.exchange(self.pipeline().keeping(&published.gate));
@@ -111,12 +122,14 @@ impl Endpoint {
     }
 }
 
+const UNKNOWN_TEMPLATE: &str = "unknown resource template";
+
 fn of_prompt<'p>(
     published: &'p Published,
     name: &str,
     argument: &str,
 ) -> Result<Option<&'p Completer>, Fault> {
-    let prompt = published.prompt(name).ok_or(Fault::NotFound("unknown prompt"))?;
+    let prompt = published.prompt(name).ok_or(Fault::NotFound(UNKNOWN_PROMPT))?;
     if !prompt.arguments().iter().any(|known| known.name == argument) {
         return Err(Fault::NotFound("the prompt has no argument of that name"));
     }
@@ -128,7 +141,7 @@ fn of_template<'p>(
     uri: &str,
     variable: &str,
 ) -> Result<Option<&'p Completer>, Fault> {
-    let template = published.resources.template(uri).ok_or(Fault::NotFound("unknown resource template"))?;
+    let template = published.resources.template(uri).ok_or(Fault::NotFound(UNKNOWN_TEMPLATE))?;
     if !template.has_variable(variable) {
         return Err(Fault::NotFound("the template has no variable of that name"));
     }

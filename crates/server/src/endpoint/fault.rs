@@ -5,7 +5,8 @@
 
 use std::borrow::Cow;
 
-use callgate_core::refusal::Refusal;
+use callgate_core::refusal::{Code, Refusal};
+use callgate_core::usage::NotPermitted;
 use callgate_protocol::json::push_string;
 use callgate_protocol::{ErrorCode, Id};
 
@@ -23,8 +24,8 @@ pub(crate) enum Fault {
     NotFound(&'static str),
     /// No resource has this URI.
     UnknownResource(String),
-    /// The server holds as many subscriptions as it may.
-    Full,
+    /// The server, or the caller, holds as many subscriptions as it may.
+    Full(&'static str),
     /// The gate refused, or a handler failed.
     Refused(Refusal),
 }
@@ -36,6 +37,14 @@ impl From<Refusal> for Fault {
 }
 
 impl Fault {
+    /// Why something may not be used; what is hidden is answered as what is absent.
+    pub(super) fn of(why: NotPermitted, unknown: impl FnOnce() -> Self) -> Self {
+        match why {
+            NotPermitted::Unknown(_) => unknown(),
+            NotPermitted::Refused(refusal) => Self::Refused(refusal),
+        }
+    }
+
     /// Parameters that do not fit, with what was expected.
     pub(crate) fn params(expected: impl Into<Cow<'static, str>>) -> Self {
         Self::Params(expected.into())
@@ -46,6 +55,16 @@ impl Fault {
         match self {
             Self::Params(message) => message,
             _ => Cow::Borrowed("the parameters do not fit `tools/call`"),
+        }
+    }
+
+    /// The code and the reason in the record of a read or a rendering. Such methods make no other faults.
+    pub(super) fn recorded(&self) -> (Code, Option<&str>) {
+        match self {
+            Self::UnknownMethod | Self::Params(_) => (Code::MalformedCall, None),
+            Self::NotFound(_) | Self::UnknownResource(_) => (Code::NotFound, None),
+            Self::Full(_) => (Code::Busy, None),
+            Self::Refused(refusal) => (refusal.code(), refusal.detail()),
         }
     }
 
@@ -66,13 +85,7 @@ impl Fault {
                 data.push('}');
                 Answered::error(id, ErrorCode::InvalidParams, "Resource not found", Some(&data), 200)
             }
-            Self::Full => Answered::error(
-                id,
-                ErrorCode::InternalError,
-                "too many subscriptions are open; try again later",
-                None,
-                503,
-            ),
+            Self::Full(message) => Answered::error(id, ErrorCode::InternalError, message, None, 503),
             Self::Refused(refusal) => respond::to_error(id, &refusal),
         }
     }

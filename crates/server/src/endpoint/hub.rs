@@ -2,12 +2,15 @@
 //!
 //! A listener costs a constant amount of memory however slow it is: a change of a list is a flag that
 //! stays set until it is sent, a change of a resource is a bit of a set, so nothing is queued and the
-//! last change is never lost. Publishing a snapshot and the handle set flags; transports poll.
+//! last change is never lost. Publishing a snapshot and the handle set flags; transports poll. No policy is
+//! asked while the registry is locked, so nobody who begins to listen waits for one.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 
+use callgate_core::port::VisibleSet;
 use callgate_core::principal::Principal;
 use futures_util::task::AtomicWaker;
 
@@ -39,13 +42,29 @@ pub(crate) enum Change {
     List(ListKind),
     /// A resource has changed.
     Resource(String),
+    /// What is in force has changed: before anything more is told, it is asked whether the listener may hear it.
+    Judge,
     /// The server ends; nothing follows.
     Closing,
 }
 
-/// The server holds as many listeners as it may, or it is closing.
+/// Why there is no room for a listener.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct HubFull;
+pub(crate) enum HubFull {
+    /// The server holds as many as it may, or it is closing.
+    Process,
+    /// The principal has as many as it may.
+    Principal,
+}
+
+/// Whether a listener is a new one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Opening {
+    /// It counts like any request of its principal.
+    First,
+    /// It takes the place of another one of the same client, which is given up for it.
+    Again,
+}
 
 /// All listeners of one server.
 pub(crate) struct Hub {
@@ -57,6 +76,8 @@ pub(crate) struct Hub {
 struct Registry {
     listeners: Vec<Option<Arc<Listener>>>,
     free: Vec<usize>,
+    /// How many listeners a principal of a tenant has.
+    of_principals: BTreeMap<(Box<str>, Option<Box<str>>), usize>,
     closing: bool,
 }
 
@@ -74,6 +95,7 @@ struct State {
     watched: Vec<Box<str>>,
     /// One bit for each place in `watched`.
     updated: u128,
+    judge: bool,
     closing: bool,
 }
 
@@ -85,21 +107,31 @@ impl Hub {
         Self { registry: Mutex::default(), max }
     }
 
-    /// A new listener.
+    /// A new listener, of whose principal there may be so many.
     ///
     /// # Errors
-    /// When there are as many as the limit allows, or the server is closing.
+    /// When there are as many as a limit allows, or the server is closing.
     pub(crate) fn listen(
         self: &Arc<Self>,
         principal: Arc<Principal>,
         wants: Wants,
+        opening: Opening,
+        max_of_principal: usize,
     ) -> Result<Changes, HubFull> {
+        let key = key(&principal);
         let state = Mutex::new(State { wants, ..State::default() });
         let listener = Arc::new(Listener { principal, state, waker: AtomicWaker::new() });
         let mut registry = lock(&self.registry);
         if registry.closing || registry.listeners.len() - registry.free.len() >= self.max {
-            return Err(HubFull);
+            return Err(HubFull::Process);
         }
+        // The one whose place is taken still counts.
+        let max_of_principal = max_of_principal.saturating_add(usize::from(opening == Opening::Again));
+        let own = registry.of_principals.get(&key).copied().unwrap_or_default();
+        if own >= max_of_principal {
+            return Err(HubFull::Principal);
+        }
+        registry.of_principals.insert(key, own + 1);
         let place = Some(Arc::clone(&listener));
         let slot = match registry.free.pop() {
             Some(slot) => {
@@ -116,36 +148,36 @@ impl Hub {
         Ok(Changes { hub: Arc::clone(self), slot, listener })
     }
 
-    /// Tells each listener which of its lists have changed between two snapshots.
-    pub(super) fn lists_changed(&self, old: &Published, new: &Published) {
-        let lists = [ListKind::Tools, ListKind::Prompts, ListKind::Resources, ListKind::Templates];
-        let same_for_all = old.scope() == CacheScope::Public && new.scope() == CacheScope::Public;
-        // A list is compared once where all see the same, else once for each listener.
-        let changed: Vec<_> = lists
-            .into_iter()
-            .filter(|kind| {
-                let is_equal = old.list(*kind).entries() == new.list(*kind).entries();
-                !is_equal || (*kind == ListKind::Tools && !same_for_all)
-            })
-            .collect();
-        if changed.is_empty() {
+    /// Tells each listener which of its lists have changed between two snapshots, and has those judged anew whose
+    /// credential or whose resources could be judged otherwise now.
+    pub(super) fn changed(&self, old: &Published, new: &Published) {
+        if is_judged_anew(old, new) {
+            // First, so that nothing is told meanwhile that may not be told any more.
+            self.each(|listener| {
+                listener.mark(|state| {
+                    state.judge = true;
+                    true
+                });
+            });
+        }
+        let lists = changed_lists(old, new);
+        if lists.is_empty() {
             return;
         }
-        self.each(|listener| {
-            for kind in &changed {
-                if same_for_all || sees_change(&listener.principal, *kind, old, new) {
-                    listener.mark(|state| {
-                        let wanted = state.wants.contains(*kind);
-                        match kind {
-                            ListKind::Tools => state.changed.tools |= wanted,
-                            ListKind::Prompts => state.changed.prompts |= wanted,
-                            ListKind::Resources | ListKind::Templates => state.changed.resources |= wanted,
-                        }
-                        wanted
-                    });
+        let same_for_all = old.scope() == CacheScope::Public && new.scope() == CacheScope::Public;
+        let mut pairs = Pairs::default();
+        for listener in self.listeners() {
+            let is_told =
+                |kind: &ListKind| same_for_all || pairs.differ(&listener.principal, *kind, old, new);
+            let told: Vec<_> = lists.iter().copied().filter(is_told).collect();
+            listener.mark(|state| {
+                let mut is_new = false;
+                for kind in told {
+                    is_new |= state.tell(kind);
                 }
-            }
-        });
+                is_new
+            });
+        }
     }
 
     /// Tells those who watch a resource that it has changed.
@@ -176,6 +208,11 @@ impl Hub {
         registry.listeners.len() - registry.free.len()
     }
 
+    /// Those who listen now.
+    fn listeners(&self) -> Vec<Arc<Listener>> {
+        lock(&self.registry).listeners.iter().flatten().cloned().collect()
+    }
+
     fn each(&self, tell: impl Fn(&Listener)) {
         // The lock is held while flags are set: nothing in `tell` waits or takes another listener's lock.
         for listener in lock(&self.registry).listeners.iter().flatten() {
@@ -190,20 +227,71 @@ impl fmt::Debug for Hub {
     }
 }
 
-/// Whether the list differs for this principal. A change of what it may not see is no change to it.
-fn sees_change(principal: &Principal, kind: ListKind, old: &Published, new: &Published) -> bool {
-    seen(principal, kind, old).ne(seen(principal, kind, new))
+/// Whether a credential or a watched resource could be judged otherwise than before.
+fn is_judged_anew(old: &Published, new: &Published) -> bool {
+    !Arc::ptr_eq(&old.gate.authenticate, &new.gate.authenticate)
+        || old.gate.required_scopes != new.gate.required_scopes
+        || !Arc::ptr_eq(&old.resources, &new.resources)
+        || !has_same_policy(old, new)
+}
+
+/// Whether both decide alike. The revision is the digest of the rules and of what they were judged with.
+fn has_same_policy(old: &Published, new: &Published) -> bool {
+    Arc::ptr_eq(&old.gate.policy, &new.gate.policy) || old.gate.policy_revision == new.gate.policy_revision
+}
+
+/// The lists that can differ for somebody.
+fn changed_lists(old: &Published, new: &Published) -> Vec<ListKind> {
+    let same_for_all = old.scope() == CacheScope::Public && new.scope() == CacheScope::Public;
+    let same_rules = old.scope() == new.scope() && (same_for_all || has_same_policy(old, new));
+    let is_changed = |kind: &ListKind| !same_rules || old.list(*kind).entries() != new.list(*kind).entries();
+    ListKind::ALL.into_iter().filter(is_changed).collect()
+}
+
+/// What was compared already: a list differs for all who see the same parts of the old and of the new one.
+#[derive(Default)]
+struct Pairs(BTreeMap<(ListKind, Option<VisibleSet>, Option<VisibleSet>), bool>);
+
+impl Pairs {
+    /// Whether the list differs for this principal. A change of what it may not see is no change to it.
+    fn differ(&mut self, principal: &Principal, kind: ListKind, old: &Published, new: &Published) -> bool {
+        let (before, after) = (old.visible(kind, principal), new.visible(kind, principal));
+        let key = (kind, before, after);
+        if let Some(known) = self.0.get(&key) {
+            return *known;
+        }
+        let differs = seen(kind, old, key.1.as_ref()).ne(seen(kind, new, key.2.as_ref()));
+        self.0.insert(key, differs);
+        differs
+    }
 }
 
 fn seen<'p>(
-    principal: &'p Principal,
     kind: ListKind,
     published: &'p Published,
+    visible: Option<&'p VisibleSet>,
 ) -> impl Iterator<Item = &'p Entry> + use<'p> {
-    let visible = published.visible(kind, principal);
     let entries = published.list(kind).entries().iter().enumerate();
-    let is_seen = move |at| visible.as_ref().is_none_or(|set| set.contains(at));
+    let is_seen = move |at| visible.is_none_or(|set| set.contains(at));
     entries.filter(move |(at, _)| is_seen(*at)).map(|(_, entry)| entry)
+}
+
+/// Whose listeners are counted together.
+fn key(principal: &Principal) -> (Box<str>, Option<Box<str>>) {
+    (principal.subject.clone(), principal.tenant.clone())
+}
+
+impl State {
+    /// Notes that a list has changed; false where nobody wants to hear of it.
+    fn tell(&mut self, kind: ListKind) -> bool {
+        let is_wanted = self.wants.contains(kind);
+        match kind {
+            ListKind::Tools => self.changed.tools |= is_wanted,
+            ListKind::Prompts => self.changed.prompts |= is_wanted,
+            ListKind::Resources | ListKind::Templates => self.changed.resources |= is_wanted,
+        }
+        is_wanted
+    }
 }
 
 impl Listener {
@@ -222,11 +310,14 @@ pub(crate) struct Changes {
 }
 
 impl Changes {
-    /// The next change: lists first, then resources, then the end.
+    /// The next change: whether anything may be told comes first, then lists, then resources, then the end.
     pub(crate) fn poll_next(&self, context: &mut Context<'_>) -> Poll<Change> {
         // Registered before looking, so that a change between the two wakes us.
         self.listener.waker.register(context.waker());
         let mut state = lock(&self.listener.state);
+        if std::mem::take(&mut state.judge) && !state.closing {
+            return Poll::Ready(Change::Judge);
+        }
         if std::mem::take(&mut state.changed.tools) {
             return Poll::Ready(Change::List(ListKind::Tools));
         }
@@ -244,6 +335,39 @@ impl Changes {
             }
         }
         if state.closing { Poll::Ready(Change::Closing) } else { Poll::Pending }
+    }
+
+    /// Whether the server ends, for who waits for something else.
+    pub(crate) fn is_closing(&self, context: &Context<'_>) -> bool {
+        self.listener.waker.register(context.waker());
+        lock(&self.listener.state).closing
+    }
+
+    /// The resources that are watched.
+    pub(crate) fn watched(&self) -> Vec<String> {
+        let state = lock(&self.listener.state);
+        state.watched.iter().filter(|uri| !uri.is_empty()).map(ToString::to_string).collect()
+    }
+
+    /// Watches no other resources than these any more.
+    pub(crate) fn keep(&self, uris: &[String]) {
+        let mut state = lock(&self.listener.state);
+        let State { watched, updated, .. } = &mut *state;
+        for (place, uri) in watched.iter_mut().enumerate() {
+            if !uris.iter().any(|kept| **kept == **uri) {
+                // The place stays, because the bits of the others count from it. No resource has this URI.
+                *uri = Box::default();
+                *updated &= !(1 << place);
+            }
+        }
+    }
+
+    /// Has the listener judged, and told of every list that it wants to hear of: something changed while it was
+    /// opened, and nobody knows whether it was told.
+    pub(crate) fn assume_changed(&self) {
+        let mut state = lock(&self.listener.state);
+        state.judge = true;
+        state.changed = state.wants;
     }
 
     /// Watches one more resource; false when as many are watched as one listener may.
@@ -266,6 +390,13 @@ impl Drop for Changes {
         if let Some(place) = registry.listeners.get_mut(self.slot) {
             *place = None;
             registry.free.push(self.slot);
+        }
+        let key = key(&self.listener.principal);
+        if let Some(own) = registry.of_principals.get_mut(&key) {
+            *own -= 1;
+            if *own == 0 {
+                registry.of_principals.remove(&key);
+            }
         }
     }
 }

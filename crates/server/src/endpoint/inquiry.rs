@@ -11,11 +11,12 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use callgate_core::contract::digest::{Digest, DigestBuilder};
 use callgate_core::invocation::{CapabilitySet, InputRequest};
 use callgate_core::keeping::Keeping;
-use callgate_core::port::{Credentials, Peer};
+use callgate_core::port::{Credentials, Peer, ResultKind};
 use callgate_core::principal::Principal;
 use callgate_core::refusal::{Code, Refusal};
 use callgate_core::seal::Binding;
 use callgate_core::stage::admit::Places;
+use callgate_core::usage::Usage;
 use callgate_protocol::json::Value;
 use futures_util::FutureExt as _;
 use tokio::time::{Instant, timeout_at};
@@ -71,12 +72,20 @@ impl Endpoint {
         published: &Published,
         method: &'static str,
         inquiry: Inquiry<'r>,
+        mut usage: Option<&mut Usage<'_>>,
     ) -> Result<Opened<'r>, Fault> {
-        let principal = Self::authenticate(published, inquiry.credentials).await?;
+        // The scopes that all must have are asked for with those of what is used.
+        let principal = Self::identify(published, inquiry.credentials).await?;
+        if let Some(usage) = &mut usage {
+            usage.authenticated(&principal);
+        }
         let places = self.pipeline().admit(&published.gate, &principal)?;
         let mut input = DigestBuilder::new("callgate/inquiry/1");
         input.field("method", method).field("name", inquiry.name).json("arguments", inquiry.arguments);
         let input = input.finish();
+        if let Some(usage) = &mut usage {
+            usage.asked(input);
+        }
         let state = match inquiry.request_state {
             None => None,
             Some(sealed) => {
@@ -126,6 +135,22 @@ impl Endpoint {
                 let state = exchange.state.map(|state| self.seal(published, opened, &state)).transpose()?;
                 Ok(Reply::InputRequired { requests: exchange.questions, state })
             }
+        }
+    }
+
+    /// Records how a read or a rendering ended. A result whose record was not written does not leave.
+    pub(super) async fn settle<T>(
+        usage: Usage<'_>,
+        reply: Result<Reply<T>, Fault>,
+    ) -> Result<Reply<T>, Fault> {
+        let complete = match &reply {
+            Ok(Reply::InputRequired { .. }) => ResultKind::InputRequired,
+            _ => ResultKind::Complete,
+        };
+        let recorded = usage.end(complete, reply.as_ref().err().map(Fault::recorded)).await;
+        match (reply, recorded) {
+            (Ok(_), Err(unavailable)) => Err(unavailable.into()),
+            (reply, _) => reply,
         }
     }
 

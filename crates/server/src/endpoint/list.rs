@@ -5,6 +5,7 @@
 //! <https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/caching>
 
 use bytes::Bytes;
+use callgate_core::offer::OfferKind;
 use callgate_protocol::Request;
 use callgate_protocol::json::{push_integer, push_string};
 
@@ -12,7 +13,7 @@ use super::published::Published;
 use super::{Answered, Endpoint, Fault, From, cursor, shared};
 
 /// Which list.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum ListKind {
     /// `tools/list`
     Tools,
@@ -25,6 +26,19 @@ pub(crate) enum ListKind {
 }
 
 impl ListKind {
+    /// Every list.
+    pub(super) const ALL: [Self; 4] = [Self::Tools, Self::Prompts, Self::Resources, Self::Templates];
+
+    /// What the list holds, unless it is tools.
+    pub(super) const fn offer(self) -> Option<OfferKind> {
+        match self {
+            Self::Tools => None,
+            Self::Resources => Some(OfferKind::Resource),
+            Self::Templates => Some(OfferKind::Template),
+            Self::Prompts => Some(OfferKind::Prompt),
+        }
+    }
+
     /// The member of the result that holds the entries.
     pub(crate) const fn member(self) -> &'static str {
         match self {
@@ -137,6 +151,10 @@ impl List {
         }
     }
 
+    pub(super) fn kind(&self) -> ListKind {
+        self.kind
+    }
+
     /// All entries.
     pub(crate) fn entries(&self) -> &[Entry] {
         &self.entries
@@ -206,12 +224,13 @@ impl Endpoint {
         from: From<'_>,
     ) -> Result<Answered, Fault> {
         let principal = Self::authenticate(published, from.credentials).await?;
+        let _places = self.pipeline().admit(&published.gate, &principal)?;
         let cursor = match request.params().and_then(|params| params.get("cursor")) {
             None => None,
             Some(value) => Some(value.as_str().ok_or(Fault::params("`cursor` must be a string"))?),
         };
         let list = published.list(kind);
-        let seen = published.visible(kind, &principal).map(|set| published.seen(&set));
+        let seen = published.visible(kind, &principal).map(|set| published.seen(kind, set));
         let (pages, tag) = match &seen {
             Some(seen) => (&seen.pages, &*seen.tag),
             None => (&list.pages, EVERYBODY),

@@ -17,7 +17,8 @@ use callgate_protocol::meta::{RequestMeta, SERVER_INFO, SUBSCRIPTION_ID};
 use callgate_protocol::{Id, Method, Request};
 use tokio::time::{Sleep, sleep};
 
-use super::hub::{Change, Changes, Wants};
+use super::hub::{Change, Changes, HubFull, Opening, Wants};
+use super::judge::{Judge, Verdict, watchable};
 use super::list::ListKind;
 use super::published::{Identity, Published};
 use super::{Answered, Endpoint, Fault, From};
@@ -30,6 +31,7 @@ pub(crate) struct Subscription {
     acknowledgement: Option<String>,
     /// Ready when the credential ends under which it was opened.
     expiry: Option<Pin<Box<Sleep>>>,
+    judge: Judge,
     is_closed: bool,
 }
 
@@ -40,21 +42,27 @@ impl Endpoint {
         request: &Request,
         meta: &RequestMeta<'_>,
         from: From<'_>,
+        opening: Opening,
     ) -> Result<Subscription, Answered> {
         if let Err(error) = meta.revision() {
             return Err(Self::refuse_meta(request.id(), &error));
         }
         let published = self.published();
-        self.open(&published, request, from).await.map_err(|fault| fault.into_answer(request.id()))
+        self.open(&published, request, from, opening).await.map_err(|fault| fault.into_answer(request.id()))
     }
 
     async fn open(
         &self,
-        published: &Published,
+        published: &Arc<Published>,
         request: &Request,
         from: From<'_>,
+        opening: Opening,
     ) -> Result<Subscription, Fault> {
         let principal = Self::authenticate(published, from.credentials).await?;
+        let _places = match opening {
+            Opening::First => Some(self.pipeline().admit(&published.gate, &principal)?),
+            Opening::Again => None,
+        };
         let filter = request
             .params()
             .and_then(|params| params.get("notifications"))
@@ -72,24 +80,35 @@ impl Endpoint {
             prompts: flag("promptsListChanged")? && published.offered.prompts,
             resources: flag("resourcesListChanged")? && published.offered.resources,
         };
-        let uris = watched(filter)?;
+        let mut uris = watched(filter)?;
         let expiry = principal.expires.map(|expires| {
             let left = expires.0.saturating_sub(self.pipeline().clock().now().0);
             Box::pin(sleep(Duration::from_micros(u64::try_from(left).unwrap_or(0))))
         });
-        let changes = self.hub().listen(principal, wants).map_err(|_| Fault::Full)?;
+        let judge = Judge::new(Arc::clone(self.shared()), from.credentials, Arc::clone(&principal));
+        let of_principal = published.limits.subscriptions_of_principal;
+        let changes = self.hub().listen(Arc::clone(&principal), wants, opening, of_principal);
+        let changes = changes.map_err(|full| match full {
+            HubFull::Process => Fault::Full("too many subscriptions are open; try again later"),
+            HubFull::Principal => {
+                Fault::Full("this caller has as many subscriptions open as it may; end one")
+            }
+        })?;
         let mut honoured = Vec::new();
         // No more are looked at than may be watched, however many are named.
-        for uri in uris.into_iter().take(published.limits.watched_resources) {
-            let exists = published.offered.resources && published.resources.find(&uri).is_some();
-            if exists && changes.watch(&uri, published.limits.watched_resources) {
+        uris.truncate(published.limits.watched_resources);
+        for uri in watchable(published, &principal, uris).await {
+            if changes.watch(&uri, published.limits.watched_resources) {
                 honoured.push(uri);
             }
+        }
+        if !Arc::ptr_eq(&self.published(), published) {
+            changes.assume_changed();
         }
         let id = request.id().clone();
         let acknowledgement = Some(acknowledge(&id, filter, wants, &honoured));
         let identity = Arc::clone(&published.identity);
-        Ok(Subscription { changes, id, identity, acknowledgement, expiry, is_closed: false })
+        Ok(Subscription { changes, id, identity, acknowledgement, expiry, judge, is_closed: false })
     }
 }
 
@@ -169,7 +188,27 @@ impl Subscription {
         {
             return Poll::Ready(Some(self.close()));
         }
-        self.changes.poll_next(context).map(|change| Some(self.render(&change)))
+        loop {
+            if self.judge.is_running() {
+                match self.judge.poll_verdict(context) {
+                    Poll::Ready(Verdict::Ends) => return Poll::Ready(Some(self.close())),
+                    Poll::Ready(Verdict::GoesOn(watched)) => self.changes.keep(&watched),
+                    // The end of the server waits for nobody.
+                    Poll::Pending if self.changes.is_closing(context) => {
+                        return Poll::Ready(Some(self.close()));
+                    }
+                    Poll::Pending => return Poll::Pending,
+                }
+            }
+            if self.judge.poll_due(context).is_ready() {
+                self.judge.ask(self.changes.watched());
+                continue;
+            }
+            match self.changes.poll_next(context) {
+                Poll::Ready(Change::Judge) => self.judge.ask(self.changes.watched()),
+                change => return change.map(|change| Some(self.render(&change))),
+            }
+        }
     }
 
     /// The next message. Cancel safe: a message that was not returned is not lost.
@@ -194,7 +233,8 @@ impl Subscription {
                 params.push('}');
                 return notification(Method::ResourcesUpdated, &params);
             }
-            Change::Closing => {
+            // Judging is no message; it is never rendered.
+            Change::Judge | Change::Closing => {
                 self.is_closed = true;
                 let mut result = String::with_capacity(192);
                 result.push_str("{\"resultType\":\"complete\",\"_meta\":{\"");

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use callgate_core::contract::digest::ShownDigest;
+use callgate_core::offer::OfferKind;
 use callgate_core::outcome::UNTRUSTED_KEY;
 use callgate_core::port::Transport;
 use callgate_core::principal::Principal;
@@ -18,7 +19,7 @@ use callgate_protocol::json::push_string;
 use callgate_protocol::meta::SERVER_INFO;
 
 use super::list::{CacheScope, Entry, Frame, List, ListKind, push_cache};
-use super::seen::SeenLists;
+use super::seen::{SeenLists, visible};
 use crate::builder::PolicySource;
 use crate::limits::Limits;
 use crate::prompt::Prompt;
@@ -155,16 +156,25 @@ impl Published {
             list_ttl,
             limits,
         } = parts;
+        let offers = OfferKind::ALL.into_iter().flat_map(|kind| gate.catalogue.offers(kind));
         let scopes = gate.catalogue.tools().flat_map(|tool| tool.contract().scopes());
+        let scopes = scopes.chain(offers.flat_map(|offer| offer.scopes()));
         let protection = protection.map(|source| Protection::new(source, scopes));
         prompts.sort_by(|one, other| one.name().cmp(other.name()));
         let size = limits.page_size;
         // Where all see the same, what nobody sees is left out here, whoever is asked about.
         let everybody = gate.policy.is_same_for_all().then(|| Principal::new(""));
-        let visible = everybody.map(|anybody| gate.policy.visible(&anybody, &gate.catalogue));
-        let tools = gate.catalogue.tools().enumerate();
-        let tools = tools.filter(|(at, _)| visible.as_ref().is_none_or(|set| set.contains(*at)));
-        let tools = tools.map(|(_, tool)| Entry {
+        let list = |kind: ListKind, mut entries: Vec<Entry>| {
+            // The order of the catalogue, by whose places what is visible is told.
+            entries.sort_by(|one, other| one.key.cmp(&other.key));
+            if let Some(anybody) = &everybody {
+                let set = visible(&gate, kind, anybody);
+                let mut at = 0..entries.len();
+                entries.retain(|_| at.next().is_some_and(|at| set.contains(at)));
+            }
+            List::new(kind, entries, size)
+        };
+        let tools = gate.catalogue.tools().map(|tool| Entry {
             key: tool.contract().name().as_str().to_owned(),
             json: tool.contract().rendered().to_owned(),
         });
@@ -176,10 +186,10 @@ impl Published {
             logging,
         };
         let mut published = Self {
-            tools: List::new(ListKind::Tools, tools.collect(), size),
-            resource_list: List::new(ListKind::Resources, resources.entries(), size),
-            template_list: List::new(ListKind::Templates, resources.template_entries(), size),
-            prompt_list: List::new(ListKind::Prompts, prompt_entries.collect(), size),
+            tools: list(ListKind::Tools, tools.collect()),
+            resource_list: list(ListKind::Resources, resources.entries()),
+            template_list: list(ListKind::Templates, resources.template_entries()),
+            prompt_list: list(ListKind::Prompts, prompt_entries.collect()),
             seen_lists: SeenLists::default(),
             discover: [Bytes::new(), Bytes::new()],
             capabilities: offered.render(),

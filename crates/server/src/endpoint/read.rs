@@ -3,8 +3,13 @@
 //! Both may ask the client for input. What does not exist is an error of the parameters, and never an
 //! empty result.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use callgate_core::artifact::is_artifact;
+use callgate_core::offer::OfferKind;
+use callgate_core::port::Peer;
+use callgate_core::usage::Usage;
 use callgate_protocol::Request;
 use callgate_protocol::json::{Document, Kind, Value, push_string};
 use callgate_protocol::meta::RequestMeta;
@@ -16,8 +21,13 @@ use crate::context::Context;
 use crate::prompt::{Messages, Prompt};
 use crate::resource::to_uri;
 use crate::respond;
-use callgate_core::artifact::is_artifact;
-use callgate_core::port::Peer;
+
+const READ: &str = "resources/read";
+const GET: &str = "prompts/get";
+/// What the record of the read of an artifact names; which one it was is in the digest.
+const ARTIFACT: &str = "artifact";
+/// What is said of a prompt that does not exist, or that the caller may not know.
+pub(super) const UNKNOWN_PROMPT: &str = "unknown prompt";
 
 /// The contents of a resource.
 #[derive(Debug)]
@@ -34,12 +44,35 @@ impl Endpoint {
         published: &Published,
         inquiry: Inquiry<'_>,
     ) -> Result<Reply<Read>, Fault> {
-        let opened = self.open_inquiry(published, "resources/read", inquiry).await?;
+        let transport = inquiry.credentials.transport;
+        let mut usage = self.pipeline().usage(&published.gate, READ, inquiry.name, transport)?;
+        let reply = self.read_recorded(published, inquiry, &mut usage).await;
+        Self::settle(usage, reply).await
+    }
+
+    async fn read_recorded(
+        &self,
+        published: &Published,
+        inquiry: Inquiry<'_>,
+        usage: &mut Usage<'_>,
+    ) -> Result<Reply<Read>, Fault> {
+        let opened = self.open_inquiry(published, READ, inquiry, Some(usage)).await?;
         let uri = &*to_uri(inquiry.name);
         if is_artifact(uri) {
+            // Policies are asked when it is made; it is given to its owner alone.
+            published.gate.check_required_scopes(opened.principal(), &[])?;
+            usage.begins(ARTIFACT);
             return Ok(Reply::Complete(self.read_artifact(published, opened.principal(), uri).await?));
         }
-        let found = published.resources.find(uri).ok_or_else(|| Fault::UnknownResource(uri.to_owned()))?;
+        let unknown = || Fault::UnknownResource(uri.to_owned());
+        let Some(found) = published.resources.find(uri) else {
+            let none = BTreeMap::new();
+            let refused = usage.permit(opened.principal(), OfferKind::Resource, None, &none).await;
+            return Err(refused.err().map_or_else(unknown, |why| Fault::of(why, unknown)));
+        };
+        let (kind, name) = found.offered;
+        let permitted = usage.permit(opened.principal(), kind, Some(name), found.variables()).await;
+        permitted.map_err(|why| Fault::of(why, unknown))?;
         let mime_type = found.mime_type;
         let exchange = opened.exchange(self.pipeline().keeping(&published.gate));
         let result = opened.run(async { found.act(Context::of_exchange(&exchange)).await }).await;
@@ -56,8 +89,26 @@ impl Endpoint {
         published: &Published,
         inquiry: Inquiry<'_>,
     ) -> Result<Reply<Messages>, Fault> {
-        let opened = self.open_inquiry(published, "prompts/get", inquiry).await?;
-        let prompt = published.prompt(inquiry.name).ok_or(Fault::NotFound("unknown prompt"))?;
+        let transport = inquiry.credentials.transport;
+        let mut usage = self.pipeline().usage(&published.gate, GET, inquiry.name, transport)?;
+        let reply = self.prompt_recorded(published, inquiry, &mut usage).await;
+        Self::settle(usage, reply).await
+    }
+
+    async fn prompt_recorded(
+        &self,
+        published: &Published,
+        inquiry: Inquiry<'_>,
+        usage: &mut Usage<'_>,
+    ) -> Result<Reply<Messages>, Fault> {
+        let opened = self.open_inquiry(published, GET, inquiry, Some(usage)).await?;
+        let unknown = || Fault::NotFound(UNKNOWN_PROMPT);
+        let prompt = published.prompt(inquiry.name);
+        let name = prompt.map(|prompt| prompt.name());
+        let chosen = texts(inquiry.arguments);
+        let permitted = usage.permit(opened.principal(), OfferKind::Prompt, name, &chosen).await;
+        permitted.map_err(|why| Fault::of(why, unknown))?;
+        let prompt = prompt.ok_or_else(unknown)?;
         let arguments = prompt_arguments(prompt, inquiry.arguments)?;
         let exchange = opened.exchange(self.pipeline().keeping(&published.gate));
         let result = opened.run(async { prompt.act(Context::of_exchange(&exchange), arguments).await }).await;
@@ -118,6 +169,14 @@ fn inquiry<'r>(
         declared: declared(meta),
         peer,
     }
+}
+
+/// The arguments that are texts, for the policy; others are refused afterwards.
+fn texts(arguments: Value<'_>) -> BTreeMap<String, String> {
+    let pair = |(name, value): (Value<'_>, Value<'_>)| {
+        Some((name.as_str()?.into_owned(), value.as_str()?.into_owned()))
+    };
+    arguments.members().filter_map(pair).collect()
 }
 
 /// The arguments as a document of their own: all that are required, and only strings.

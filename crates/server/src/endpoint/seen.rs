@@ -1,6 +1,6 @@
-//! The list of tools as one set of callers sees it: rendered once for all whose sets are equal.
+//! A list as one set of callers sees it: rendered once for all whose sets are equal.
 //!
-//! What is kept belongs to one snapshot and is bounded in bytes. A list never holds a tool outside of its
+//! What is kept belongs to one snapshot and is bounded in bytes. A list never holds an entry outside of its
 //! set, and its cursors are good for that set alone. The lists call it.
 
 use std::collections::HashMap;
@@ -9,11 +9,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use callgate_core::contract::digest::DigestBuilder;
 use callgate_core::port::VisibleSet;
 use callgate_core::principal::Principal;
+use callgate_core::snapshot::Snapshot;
 
 use super::list::{Frame, List, ListKind, Rendered};
 use super::published::Published;
 
-/// The list of one set of tools.
+/// The list of one set of entries.
 #[derive(Debug)]
 pub(super) struct Seen {
     pub(super) set: VisibleSet,
@@ -31,7 +32,7 @@ pub(super) struct SeenLists {
 
 #[derive(Debug, Default)]
 struct Kept {
-    lists: HashMap<VisibleSet, Arc<Seen>>,
+    lists: HashMap<(ListKind, VisibleSet), Arc<Seen>>,
     bytes: usize,
 }
 
@@ -41,7 +42,7 @@ impl Seen {
         let mut tag = DigestBuilder::new("callgate/list-tag/1");
         let mut bytes = 0;
         for (_, entry) in list.entries().iter().enumerate().filter(|(at, _)| is_seen(*at)) {
-            tag.field("tool", &entry.key);
+            tag.field(list.kind().member(), &entry.key);
             bytes += entry.json.len();
         }
         let tag = tag.finish().to_string().into_boxed_str();
@@ -57,13 +58,18 @@ impl Seen {
 }
 
 impl SeenLists {
-    fn of(&self, set: &VisibleSet, bytes_max: usize, make: impl FnOnce() -> Seen) -> Arc<Seen> {
+    fn of(
+        &self,
+        key: (ListKind, VisibleSet),
+        bytes_max: usize,
+        make: impl FnOnce(VisibleSet) -> Seen,
+    ) -> Arc<Seen> {
         let lock = || self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(seen) = lock().lists.get(set) {
+        if let Some(seen) = lock().lists.get(&key) {
             return Arc::clone(seen);
         }
         // Made without the lock: two requests may make the same list, and either one serves.
-        let seen = Arc::new(make());
+        let seen = Arc::new(make(key.1.clone()));
         let mut kept = lock();
         if kept.bytes + seen.bytes() > bytes_max {
             // Rare, because few sets of callers differ; starting over is simpler than choosing.
@@ -71,25 +77,31 @@ impl SeenLists {
         }
         if seen.bytes() <= bytes_max {
             kept.bytes += seen.bytes();
-            kept.lists.insert(set.clone(), Arc::clone(&seen));
+            kept.lists.insert(key, Arc::clone(&seen));
         }
         seen
     }
 }
 
 impl Published {
-    /// Which entries of a list the principal sees; nothing where all see the same. Only tools are subject to
-    /// the policy.
+    /// Which entries of a list the principal sees; nothing where all see the same.
     pub(super) fn visible(&self, kind: ListKind, principal: &Principal) -> Option<VisibleSet> {
-        let depends = kind == ListKind::Tools && !self.gate.policy.is_same_for_all();
-        depends.then(|| self.gate.policy.visible(principal, &self.gate.catalogue))
+        (!self.gate.policy.is_same_for_all()).then(|| visible(&self.gate, kind, principal))
     }
 
-    /// The list of tools for those who see this set.
-    pub(super) fn seen(&self, set: &VisibleSet) -> Arc<Seen> {
+    /// The list for those who see this set.
+    pub(super) fn seen(&self, kind: ListKind, set: VisibleSet) -> Arc<Seen> {
         let bytes_max = self.limits.shared_list_bytes;
-        let make = || Seen::new(set.clone(), &self.tools, self.frame(), bytes_max);
-        self.seen_lists.of(set, bytes_max, make)
+        let make = |set| Seen::new(set, self.list(kind), self.frame(), bytes_max);
+        self.seen_lists.of((kind, set), bytes_max, make)
+    }
+}
+
+/// What a principal may know of all that a list could hold. The catalogue has the order of the list.
+pub(super) fn visible(gate: &Snapshot, kind: ListKind, principal: &Principal) -> VisibleSet {
+    match kind.offer() {
+        None => gate.policy.visible(principal, &gate.catalogue),
+        Some(kind) => gate.policy.offered(principal, gate.catalogue.offers(kind)),
     }
 }
 
@@ -108,7 +120,7 @@ mod tests {
     fn seen(lists: &SeenLists, bits: usize, bytes_max: usize) -> std::sync::Arc<Seen> {
         let set = VisibleSet::of((0..8).map(|at| bits >> at & 1 == 1));
         let frame = Frame { ttl_ms: 0, scope: CacheScope::Private, meta: "{}" };
-        lists.of(&set, bytes_max, || Seen::new(set.clone(), &list(), frame, bytes_max))
+        lists.of((ListKind::Tools, set), bytes_max, |set| Seen::new(set, &list(), frame, bytes_max))
     }
 
     #[test]

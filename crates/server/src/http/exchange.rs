@@ -25,7 +25,7 @@ use super::agreement::{Mismatch, check_method_and_name, check_version};
 use super::body::Body;
 use super::head::{Accepts, Field, Mirrors, Parameters};
 use super::response::Budget;
-use crate::endpoint::{Answered, Endpoint, From, MODERN, Subscription};
+use crate::endpoint::{Answered, Endpoint, From, MODERN, Opening, Subscription};
 use crate::legacy::http::Posted;
 use crate::outbox::{Framing, Outbox, OutboxLimits};
 use crate::respond;
@@ -301,7 +301,7 @@ async fn modern(
             let message = "Invalid request: a subscription needs `Accept: text/event-stream`";
             return Reply::error(StatusCode::NOT_ACCEPTABLE, ErrorCode::InvalidRequest, message, id);
         }
-        return match shared.endpoint.listen(request, meta, from).await {
+        return match shared.endpoint.listen(request, meta, from, Opening::First).await {
             Ok(subscription) => Reply::Listening(Box::new(subscription)),
             Err(answered) => Reply::Answered(answered),
         };

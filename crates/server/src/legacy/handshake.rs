@@ -30,9 +30,11 @@ impl Session {
     ) -> Result<(Self, String), Answered> {
         let id = request.id();
         let published = endpoint.published();
-        if let Err(refusal) = Endpoint::authenticate(&published, from.credentials).await {
-            return Err(respond::to_error(Some(id), &refusal));
-        }
+        let admitted = match Endpoint::authenticate(&published, from.credentials).await {
+            Ok(principal) => endpoint.pipeline().admit(&published.gate, &principal),
+            Err(refusal) => Err(refusal),
+        };
+        let _places = admitted.map_err(|refusal| respond::to_error(Some(id), &refusal))?;
         let hello = Hello::read(request).map_err(|expected| {
             let message = format!("Invalid params: {expected}");
             Answered::error(Some(id), ErrorCode::InvalidParams, &message, None, 400)

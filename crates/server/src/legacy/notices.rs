@@ -11,19 +11,19 @@ use callgate_protocol::meta::RequestMeta;
 use futures_util::FutureExt as _;
 
 use super::{Channel, Session, exchange, render, translate};
-use crate::endpoint::{Endpoint, From, Subscription};
+use crate::endpoint::{Endpoint, From, Opening, Subscription};
 
 impl Session {
     /// Passes notices on until the server closes its subscriptions. Cancel safe.
     pub(crate) async fn notices(&self, endpoint: &Endpoint, from: From<'_>, channel: &dyn Channel) {
         let mut changed = pin!(self.resubscribe.notified());
-        let Some(mut subscription) = self.listen(endpoint, from).await else { return };
+        let Some(mut subscription) = self.listen(endpoint, from, Opening::First).await else { return };
         loop {
             tokio::select! {
                 biased;
                 () = &mut changed => {
                     changed.set(self.resubscribe.notified());
-                    let Some(wider) = self.listen(endpoint, from).await else { return };
+                    let Some(wider) = self.listen(endpoint, from, Opening::Again).await else { return };
                     let mut narrower = std::mem::replace(&mut subscription, wider);
                     // What the one before had still to say is not lost.
                     while let Some(Some(text)) = narrower.next().now_or_never() {
@@ -44,16 +44,18 @@ impl Session {
     }
 
     /// Opens a subscription to everything that this client is told, and takes its acknowledgement.
-    async fn listen(&self, endpoint: &Endpoint, from: From<'_>) -> Option<Subscription> {
+    async fn listen(&self, endpoint: &Endpoint, from: From<'_>, opening: Opening) -> Option<Subscription> {
         let request = translate::listen(self).ok()?;
         let meta = RequestMeta::read(request.params()).ok()?;
-        match endpoint.listen(&request, &meta, from).await {
+        match endpoint.listen(&request, &meta, from, opening).await {
             Ok(mut subscription) => {
                 subscription.next().await?;
                 Some(subscription)
             }
             Err(_refusal) => {
-                tracing::warn!("a legacy client gets no notices: too many subscriptions are open");
+                tracing::warn!(
+                    "a legacy client gets no notices: it, or the server, has as many subscriptions as it may"
+                );
                 None
             }
         }

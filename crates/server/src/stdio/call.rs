@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::flights::Work;
 use super::wire::Wire;
-use crate::endpoint::{Endpoint, From};
+use crate::endpoint::{Endpoint, From, Opening};
 use crate::legacy::{Channel, Session};
 use crate::outbox::{Framing, Outbox, OutboxLimits};
 
@@ -64,7 +64,7 @@ pub(super) fn subscription(
             Ok(meta) => meta,
             Err(error) => return Some(Endpoint::refuse_meta(request.id(), &error).into_text()),
         };
-        let mut subscription = match endpoint.listen(&request, &meta, sender()).await {
+        let mut subscription = match endpoint.listen(&request, &meta, sender(), Opening::First).await {
             Ok(subscription) => subscription,
             Err(refusal) => return Some(refusal.into_text()),
         };

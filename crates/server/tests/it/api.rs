@@ -9,6 +9,8 @@ mod caller;
 mod calls;
 mod keeping;
 mod lists;
+mod permitted;
 mod reading;
 mod refusals;
+mod subscribers;
 mod subscriptions;

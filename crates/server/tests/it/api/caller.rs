@@ -143,7 +143,7 @@ impl Caller {
         let (status, body) =
             self.open("subscriptions/listen", &format!(r#""notifications":{filter}"#), &[]).await;
         assert_eq!(status, 200);
-        Stream { body: Box::pin(body), buffer: String::new() }
+        Stream::new(body)
     }
 }
 
@@ -154,6 +154,10 @@ pub(super) struct Stream {
 }
 
 impl Stream {
+    pub(super) fn new(body: Body) -> Self {
+        Self { body: Box::pin(body), buffer: String::new() }
+    }
+
     /// The next message, or nothing when the stream has ended.
     pub(super) async fn next(&mut self) -> Option<Document> {
         loop {

@@ -239,6 +239,7 @@ async fn provoke(code: Code) -> Answer {
             Caller::new(server().limits(limits).tool(tool)).tool("t", "{}").await
         }
         Code::InvalidCursor
+        | Code::NotFound
         | Code::RateLimited
         | Code::LedgerRequired
         | Code::IdempotencyKeyRequired

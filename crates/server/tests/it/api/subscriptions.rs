@@ -164,7 +164,9 @@ async fn a_malformed_filter_is_refused() {
 
 #[tokio::test]
 async fn ten_thousand_idle_listeners_are_told_of_one_change() {
-    let caller = Caller::new(server());
+    let mut limits = Limits::default();
+    limits.subscriptions_of_principal = 10_000;
+    let caller = Caller::new(server().limits(limits));
     let mut streams = Vec::new();
     for _ in 0..10_000 {
         let mut stream = caller.listen(r#"{"toolsListChanged":true}"#).await;

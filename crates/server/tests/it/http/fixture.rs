@@ -170,6 +170,7 @@ impl Fixture {
         let seen = Arc::new(Seen::default());
         let mut limits = Limits::default();
         limits.gate.call_timeout = Duration::from_secs(600);
+        limits.subscriptions_of_principal = limits.subscriptions;
         let server = builder(&seen).limits(limits).build().unwrap();
         let mut options = HttpOptions::default();
         change(&mut options);
