@@ -13,6 +13,7 @@ use callgate_core::port::{
     Advice, Answer, Cut, Prepared, Query, QueryError, QuerySource, Rows, SourceError, Statement,
 };
 use deadpool_postgres::{Manager, ManagerConfig, Pool, RecyclingMethod, Runtime};
+use tokio::sync::mpsc::Sender;
 use tokio::time::{Instant, timeout_at};
 use tokio_postgres::NoTls;
 use tokio_postgres::config::{Host, SslMode};
@@ -126,13 +127,13 @@ impl Postgres {
         Session::begin(&self.pool, wait.min(left), left.min(self.statement_timeout)).await
     }
 
-    async fn run(&self, query: Query) -> Result<Rows, QueryError> {
+    async fn run(&self, query: Query, batches: Option<Sender<String>>) -> Result<Rows, QueryError> {
         if query.max_rows == 0 {
             return Ok(Rows { json: "[]".to_owned(), count: 0, cut: Cut::Rows, last: None });
         }
         let work = async {
             let session = self.session(query.deadline, self.connection_wait).await?;
-            let result = run::query(&session, &query).await;
+            let result = run::query(&session, &query, batches.as_ref()).await;
             session.end(result.as_ref().err()).await;
             result
         };
@@ -202,7 +203,11 @@ impl QuerySource for Postgres {
         Answer::later(self.at_load(async move |session: &Session| prepare::check(session, statement).await))
     }
 
+    fn stream(&self, query: Query, batches: Sender<String>) -> Answer<'_, Result<Rows, QueryError>> {
+        Answer::later(self.run(query, Some(batches)))
+    }
+
     fn query(&self, query: Query) -> Answer<'_, Result<Rows, QueryError>> {
-        Answer::later(self.run(query))
+        Answer::later(self.run(query, None))
     }
 }

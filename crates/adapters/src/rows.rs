@@ -15,6 +15,9 @@ pub(crate) enum Next {
     Enough,
 }
 
+/// Bytes of the rows that are handed over at once.
+pub(crate) const BATCH_BYTES: usize = 64 << 10;
+
 /// Collects rows.
 pub(crate) struct RowWriter<'s> {
     statement: &'s Statement,
@@ -22,6 +25,8 @@ pub(crate) struct RowWriter<'s> {
     max_bytes: usize,
     json: String,
     count: usize,
+    /// Bytes of the rows that were handed over.
+    sent: usize,
     cut: Cut,
     last: Option<Vec<KeyValue>>,
 }
@@ -29,7 +34,7 @@ pub(crate) struct RowWriter<'s> {
 impl<'s> RowWriter<'s> {
     pub(crate) fn new(statement: &'s Statement, max_rows: usize, max_bytes: usize) -> Self {
         let json = String::from("[");
-        Self { statement, max_rows, max_bytes, json, count: 0, cut: Cut::Whole, last: None }
+        Self { statement, max_rows, max_bytes, json, count: 0, sent: 0, cut: Cut::Whole, last: None }
     }
 
     /// Takes one row: `cell` gives the value of the declared column of that number, and `key` are the
@@ -43,7 +48,7 @@ impl<'s> RowWriter<'s> {
             return self.end(Cut::Rows, &key);
         }
         let start = self.json.len();
-        self.json.push_str(if self.count == 0 { "{" } else { ",{" });
+        self.json.push_str(if start == 1 { "{" } else { ",{" });
         let mut first = true;
         for (index, column) in self.statement.columns.iter().enumerate() {
             let value = cell(index)?;
@@ -66,19 +71,29 @@ impl<'s> RowWriter<'s> {
             } else {
                 push(&mut self.json, column.form, value).map_err(refused)?;
             }
-            if self.json.len() > self.max_bytes {
+            if self.sent + self.json.len() > self.max_bytes {
                 break;
             }
         }
         self.json.push('}');
         // The closing bracket still has to fit.
-        if self.json.len() >= self.max_bytes {
+        if self.sent + self.json.len() >= self.max_bytes {
             self.json.truncate(start);
             return if self.count == 0 { Err(QueryError::RowTooLarge) } else { self.end(Cut::Bytes, &key) };
         }
         self.count += 1;
         self.last = Some(key);
         Ok(Next::Wanted)
+    }
+
+    /// The rows so far as an array of their own, if they are more than so many bytes.
+    pub(crate) fn take(&mut self, bytes: usize) -> Option<String> {
+        if self.json.len() <= bytes {
+            return None;
+        }
+        self.sent += self.json.len();
+        self.json.push(']');
+        Some(std::mem::replace(&mut self.json, String::from("[")))
     }
 
     pub(crate) fn finish(mut self) -> Rows {

@@ -12,6 +12,7 @@ use std::time::Duration;
 use callgate_core::port::{
     Advice, Answer, Cut, Prepared, Query, QueryError, QuerySource, Rows, SourceError, Statement,
 };
+use tokio::sync::mpsc::Sender;
 use tokio::time::{Instant, timeout_at};
 
 use crate::sql::{Dialect, Template};
@@ -24,6 +25,7 @@ mod pool;
 mod prepare;
 mod run;
 
+use connection::Connection;
 pub use create::create;
 use pool::Pool;
 
@@ -87,15 +89,24 @@ impl Sqlite {
         if query.max_rows == 0 {
             return Ok(Rows { json: "[]".to_owned(), count: 0, cut: Cut::Rows, last: None });
         }
-        let deadline = query.deadline;
-        if Instant::now() < deadline
+        if Instant::now() < query.deadline
             && let Some(rows) =
                 self.pool.glance(&query.statement, |connection| run::query(connection, &query))
         {
             return Ok(rows);
         }
+        self.work(query, run::query).await
+    }
+
+    /// Runs a query as work that may take its time.
+    async fn work(
+        &self,
+        query: Query,
+        work: impl FnOnce(&mut Connection, &Query) -> Result<Rows, QueryError> + Send + 'static,
+    ) -> Result<Rows, QueryError> {
+        let deadline = query.deadline;
         let until = deadline.min(Instant::now() + self.connection_wait);
-        let work = Arc::clone(&self.pool).run(until, move |connection| run::query(connection, &query));
+        let work = Arc::clone(&self.pool).run(until, move |connection| work(connection, &query));
         match timeout_at(deadline, work).await {
             Ok(result) => result?,
             // Leaving drops the work, which interrupts the statement.
@@ -143,6 +154,10 @@ impl QuerySource for Sqlite {
                 .await;
             work.unwrap_or_else(|error| Err(unreachable(&error)))
         })
+    }
+
+    fn stream(&self, query: Query, batches: Sender<String>) -> Answer<'_, Result<Rows, QueryError>> {
+        Answer::later(self.work(query, move |connection, query| run::stream(connection, query, &batches)))
     }
 
     fn query(&self, query: Query) -> Answer<'_, Result<Rows, QueryError>> {

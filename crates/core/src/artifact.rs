@@ -14,7 +14,9 @@ pub use link::{ARTIFACT_KEY, ArtifactLink, LINK_SCHEMA, link_result_schema, show
 pub use write::ArtifactWriter;
 
 use std::fmt;
+use std::time::Duration;
 
+use crate::contract::digest::Digest;
 use crate::keeping::{Keeping, owner};
 use crate::port::{ArtifactRow, PIECE_BYTES};
 use crate::principal::Principal;
@@ -24,8 +26,10 @@ use address::Address;
 /// The artifacts of one principal.
 #[derive(Clone, Copy)]
 pub struct Artifacts<'c> {
-    pub(crate) keeping: Keeping<'c>,
-    pub(crate) principal: &'c Principal,
+    keeping: Keeping<'c>,
+    principal: &'c Principal,
+    /// How long one may be written.
+    patience: Duration,
 }
 
 /// A part of an artifact.
@@ -70,7 +74,13 @@ impl Body {
 
 impl<'c> Artifacts<'c> {
     pub(crate) fn new(keeping: Keeping<'c>, principal: &'c Principal) -> Self {
-        Self { keeping, principal }
+        Self { keeping, principal, patience: keeping.limits.call_timeout_max }
+    }
+
+    /// The same, for a writer who has so much time: what it has not finished then goes away.
+    pub(crate) fn within(mut self, time: Duration) -> Self {
+        self.patience = time;
+        self
     }
 
     /// Reads the part that a URI names: all of an artifact, or what its `offset` and `length` say, as much of
@@ -103,12 +113,7 @@ impl<'c> Artifacts<'c> {
         Ok(Some(Part { artifact, offset, body, next }))
     }
 
-    async fn bytes(
-        &self,
-        key: crate::contract::digest::Digest,
-        offset: u64,
-        length: u64,
-    ) -> Result<Vec<u8>, Refusal> {
+    async fn bytes(&self, key: Digest, offset: u64, length: u64) -> Result<Vec<u8>, Refusal> {
         if length == 0 {
             return Ok(Vec::new());
         }

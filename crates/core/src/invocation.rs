@@ -137,7 +137,7 @@ impl<'c> Invocation<'c> {
     /// The contract does not say so.
     pub fn artifacts(&self) -> Result<Artifacts<'c>, Refusal> {
         if self.contract.delivery().makes_artifacts() {
-            return Ok(self.keeping.artifacts(self.principal));
+            return Ok(self.keeping.artifacts(self.principal).within(self.contract.timeout()));
         }
         Err(Refusal::new(Code::ToolFailed, "the tool failed")
             .with_detail("its contract does not say that it makes artifacts"))

@@ -84,7 +84,8 @@ pub(crate) fn output_bytes(max_bytes: usize) -> usize {
 pub(crate) fn gate_limits(config: &Config) -> GateLimits {
     let mut gate = GateLimits::default();
     // The largest result of any tool must be one message.
-    let own = config.tool.iter().filter_map(|tool| tool.max_bytes.as_ref());
+    let messages = config.tool.iter().filter(|tool| !tool.is_file());
+    let own = messages.filter_map(|tool| tool.max_bytes.as_ref());
     let general = config.limits.as_ref().and_then(|table| table.max_bytes.as_ref());
     let largest = own.chain(general).filter_map(|bytes| usize::try_from(**bytes).ok()).max().unwrap_or(0);
     gate.message.bytes = gate.message.bytes.max(output_bytes(largest));

@@ -9,6 +9,7 @@ use schemars::transform::RecursiveTransform;
 use schemars::{JsonSchema, Schema};
 use toml::de::DeTable;
 
+mod artifacts;
 mod audit;
 mod auth;
 mod finding;
@@ -29,6 +30,7 @@ mod text;
 mod tls;
 mod tool;
 
+pub use artifacts::ArtifactsTable;
 pub use audit::{AuditTable, Durability, OnFailure};
 pub use auth::{AuthTable, ClaimsTable, IntrospectionTable, LocalPrincipal, OAuthTable, TokenTable};
 pub use finding::{Finding, Place, Report, Severity, SourceFile};
@@ -43,7 +45,9 @@ pub use server::{HttpTable, LimitsTable, ServerTable};
 pub use shape::{ObjectSchema, Property, Shape};
 pub use source::{ConnectionUrl, Kind, PostgresSource, RepositorySource, Source, SqliteSource};
 pub use tls::{TlsEnd, TlsTable};
-pub use tool::{Direction, Effect, Operation, OperationKind, Page, PageKey, Query, Tool, Work};
+pub use tool::{
+    Deliver, Direction, Effect, Formulas, Operation, OperationKind, Page, PageKey, Query, Tool, Work,
+};
 
 pub(crate) use json::{nearest_place, push_toml};
 pub(crate) use mask::FieldMask;
@@ -68,6 +72,8 @@ pub struct Config {
     pub tls: Option<TlsTable>,
     /// Where the record of each call is kept; without it, in the log.
     pub audit: Option<AuditTable>,
+    /// How much is kept of results that leave as a link.
+    pub artifacts: Option<ArtifactsTable>,
     /// The keys that seal state and cursors; without them a key that only this process knows.
     pub seal: Option<SealTable>,
     /// Bounds for every tool that does not set its own.
@@ -116,6 +122,7 @@ impl Config {
         let policy = root.table("policy", "[policy]").map(PolicyTable::read);
         let tls = root.table("tls", "[tls]").map(TlsTable::read);
         let audit = root.table("audit", "[audit]").map(AuditTable::read);
+        let artifacts = root.table("artifacts", "[artifacts]").map(ArtifactsTable::read);
         let seal = root.table("seal", "[seal]").map(SealTable::read);
         let limit_table = root.table("limits", "[limits]").map(LimitsTable::read);
         let mut sources = root.named_tables("source");
@@ -130,6 +137,7 @@ impl Config {
             policy,
             tls,
             audit,
+            artifacts,
             seal,
             limits: limit_table,
             source: sources

@@ -17,6 +17,12 @@ use callgate_protocol::json::{Kind, Value, push_string};
 
 use crate::cursor::{self, Seals};
 
+mod deliver;
+mod table;
+
+pub(crate) use deliver::Delivered;
+pub(crate) use table::{Format, Formulas};
+
 /// What a tool does, as settled at load.
 pub(crate) struct Plan {
     pub(crate) statement: Arc<Statement>,
@@ -26,6 +32,8 @@ pub(crate) struct Plan {
     pub(crate) max_rows: usize,
     pub(crate) max_bytes: usize,
     pub(crate) paged: bool,
+    /// How the rows become a file, where they do.
+    pub(crate) delivered: Option<Delivered>,
     pub(crate) cursor_lifetime: Duration,
 }
 
@@ -50,6 +58,9 @@ impl SqlTool {
             max_bytes: self.plan.max_bytes,
             deadline: invocation.deadline(),
         };
+        if let Some(delivered) = &self.plan.delivered {
+            return deliver::deliver(delivered, &*self.source, query, invocation).await;
+        }
         let rows = self.source.query(query).await.map_err(refusal)?;
         self.output(invocation, &rows)
     }

@@ -8,6 +8,7 @@ use std::pin::pin;
 
 use callgate_core::port::{Bind, Class, Column, KeyValue, Query, QueryError, Rows, Statement};
 use futures_util::TryStreamExt as _;
+use tokio::sync::mpsc::Sender;
 use tokio_postgres::Row;
 
 use super::fault::failure;
@@ -15,11 +16,15 @@ use super::session::Session;
 use super::value::Parameter;
 use crate::cell::Cell;
 use crate::paging::{Nulls, after, order, quoted};
-use crate::rows::{Next, RowWriter};
+use crate::rows::{BATCH_BYTES, Next, RowWriter};
 use crate::sql::{Dialect, Template};
 
-/// Runs a query to its end or to its bounds.
-pub(super) async fn query(session: &Session, query: &Query) -> Result<Rows, QueryError> {
+/// Runs a query to its end or to its bounds, and hands its rows over while they come to who takes them.
+pub(super) async fn query(
+    session: &Session,
+    query: &Query,
+    batches: Option<&Sender<String>>,
+) -> Result<Rows, QueryError> {
     let statement = &*query.statement;
     let (text, names) = wrapped(statement, query.after.as_deref(), query.max_rows, query.max_bytes);
     let client = session.client()?;
@@ -39,6 +44,12 @@ pub(super) async fn query(session: &Session, query: &Query) -> Result<Rows, Quer
         let key = (0..statement.key.len()).map(|number| key_value(&row, first + number));
         if writer.row(cells, key.collect::<Result<_, _>>()?)? == Next::Enough {
             break;
+        }
+        if let Some(batches) = batches
+            && let Some(batch) = writer.take(BATCH_BYTES)
+        {
+            // Nobody takes what is sent to who has left.
+            batches.send(batch).await.map_err(|_left| QueryError::TimedOut)?;
         }
     }
     Ok(writer.finish())

@@ -7,14 +7,37 @@ use callgate_core::port::{Bind, KeyValue, Query, QueryError, Rows, Statement};
 use callgate_protocol::json::Decimal;
 use rusqlite::types::{ToSqlOutput, Value, ValueRef};
 use rusqlite::{ErrorCode, Row};
+use tokio::sync::mpsc::Sender;
 
 use super::connection::{Connection, reason};
 use crate::cell::Cell;
-use crate::paging::{Nulls, after, order, quoted};
-use crate::rows::{Next, RowWriter};
+use crate::paging::{self, Nulls, order, quoted};
+use crate::rows::{BATCH_BYTES, Next, RowWriter};
 
 /// Runs a query to its end or to its bounds.
 pub(super) fn query(connection: &mut Connection, query: &Query) -> Result<Rows, QueryError> {
+    step(connection, query, |_| Ok(()))
+}
+
+/// Runs a query and hands its rows over while they come.
+pub(super) fn stream(
+    connection: &mut Connection,
+    query: &Query,
+    batches: &Sender<String>,
+) -> Result<Rows, QueryError> {
+    step(connection, query, |writer| match writer.take(BATCH_BYTES) {
+        // Nobody takes what is sent to who has left.
+        Some(batch) => batches.blocking_send(batch).map_err(|_left| QueryError::TimedOut),
+        None => Ok(()),
+    })
+}
+
+/// Steps through the rows; `after` is called when one was taken.
+fn step(
+    connection: &mut Connection,
+    query: &Query,
+    mut after: impl FnMut(&mut RowWriter<'_>) -> Result<(), QueryError>,
+) -> Result<Rows, QueryError> {
     let statement = &*query.statement;
     let text;
     let sql = if statement.key.is_empty() {
@@ -37,6 +60,7 @@ pub(super) fn query(connection: &mut Connection, query: &Query) -> Result<Rows, 
         if writer.row(cells, key)? == Next::Enough {
             break;
         }
+        after(&mut writer)?;
     }
     Ok(writer.finish())
 }
@@ -46,7 +70,10 @@ pub(super) fn paged(statement: &Statement, from: Option<&[KeyValue]>) -> String 
     let keys = &statement.key;
     let condition = match from {
         Some(values) => {
-            format!(" where {}", after(keys, values, Nulls::Low, |number| format!(":callgate_key_{number}")))
+            format!(
+                " where {}",
+                paging::after(keys, values, Nulls::Low, |number| format!(":callgate_key_{number}"))
+            )
         }
         None => String::new(),
     };

@@ -166,6 +166,62 @@ both! {
         assert_eq!((rows.count, rows.cut), (10, Cut::Rows));
     }
 
+    async fn a_stream_gives_what_a_query_gives_in_batches(store: Store) {
+        let sql = "with recursive n(i) as (select 1 union all select i + 1 from n where i < 20000)
+                   select i, 'Zoë' as t from n";
+        let mut all = query(store.statement(sql, &[]).await, &[]);
+        (all.max_rows, all.max_bytes) = (20_000, 10_000_000);
+        let whole = store.source.query(all.clone()).await.unwrap();
+        let (sender, mut receiver) = tokio::sync::mpsc::channel(1);
+        let take = async {
+            let mut batches = Vec::new();
+            while let Some(batch) = receiver.recv().await {
+                batches.push(batch);
+            }
+            batches
+        };
+        let (rows, mut batches) = tokio::join!(store.source.stream(all.clone(), sender), take);
+        let rows = rows.unwrap();
+        assert_eq!((rows.count, rows.cut), (20_000, Cut::Whole));
+        assert!(batches.len() > 5 && batches.iter().all(|batch| batch.len() < 70_000), "{}", batches.len());
+        batches.push(rows.json);
+        let joined: Vec<_> = batches.iter().map(|batch| batch.trim_matches(['[', ']'])).collect();
+        assert!(format!("[{}]", joined.join(",")) == whole.json);
+
+        // The bounds are those of a query.
+        for (rows, bytes, cut) in [(19_999, 10_000_000, Cut::Rows), (20_000, 100_000, Cut::Bytes)] {
+            let (sender, mut receiver) = tokio::sync::mpsc::channel(100);
+            let mut some = all.clone();
+            (some.max_rows, some.max_bytes) = (rows, bytes);
+            let rows = store.source.stream(some, sender).await.unwrap();
+            let mut size = rows.json.len();
+            while let Some(batch) = receiver.recv().await {
+                size += batch.len();
+            }
+            assert_eq!(rows.cut, cut);
+            assert!(rows.count <= 19_999 && size <= bytes + 10, "{} {size}", rows.count);
+        }
+    }
+
+    async fn a_stream_that_nobody_takes_stops_the_statement(store: Store) {
+        let sql = "with recursive n(i) as (select 1 union all select i + 1 from n where i > 0)
+                   select i, 'some text to fill the row' as t from n";
+        let statement = store.statement(sql, &[]).await;
+        for _ in 0..3 {
+            let mut endless = query(statement.clone(), &[]);
+            (endless.max_rows, endless.max_bytes) = (1 << 40, 1 << 40);
+            let (sender, mut receiver) = tokio::sync::mpsc::channel(1);
+            let take = async move {
+                receiver.recv().await.unwrap();
+                receiver.recv().await.unwrap();
+            };
+            let (result, ()) = tokio::join!(store.source.stream(endless, sender), take);
+            assert_eq!(result.unwrap_err(), QueryError::TimedOut);
+        }
+        // All connections are there again.
+        assert_eq!(store.json("select count(*) as n from item", &[]).await, r#"[{"n":5}]"#);
+    }
+
     async fn pages_give_each_row_once_in_order_with_mixed_directions_and_nulls(store: Store) {
         for key in [
             &[("rank", true), ("id", false)][..],

@@ -15,7 +15,7 @@ use crate::keeping::owner;
 use crate::port::{ArtifactBounds, NewArtifact, PIECE_BYTES, Put};
 use crate::refusal::{Code, Refusal};
 
-/// How long an artifact may be written: the longest call, and a little more.
+/// What a writer has more than its call, so that the end of one that ended in time is not lost.
 const SLACK: Duration = Duration::from_secs(60);
 /// The longest name.
 const NAME_MAX: usize = 255;
@@ -50,7 +50,7 @@ impl<'c> Artifacts<'c> {
             owner: owner(self.principal),
             name: name.clone(),
             media_type: media_type.to_owned(),
-            abandoned: after(now, keeping.limits.call_timeout_max + SLACK),
+            abandoned: after(now, self.patience + SLACK),
         };
         match keeping.wait(keeping.stores.artifacts.begin(new, self.bounds(), now)).await? {
             Put::Kept => {}

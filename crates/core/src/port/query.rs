@@ -8,6 +8,7 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
+use tokio::sync::mpsc::Sender;
 use tokio::time::Instant;
 
 use super::Answer;
@@ -25,6 +26,10 @@ pub trait QuerySource: Send + Sync {
 
     /// Tries the forms in which the store will see a statement, without running any of them.
     fn check<'a>(&'a self, statement: &'a Statement) -> Answer<'a, Result<(), SourceError>>;
+
+    /// Runs a statement and hands its rows over while they come, in JSON arrays of some tens of kilobytes; the
+    /// answer holds those that are left, and counts all. Where nobody takes them any more, the statement stops.
+    fn stream(&self, query: Query, batches: Sender<String>) -> Answer<'_, Result<Rows, QueryError>>;
 
     /// Runs a statement.
     fn query(&self, query: Query) -> Answer<'_, Result<Rows, QueryError>>;

@@ -4,15 +4,19 @@
 //! the judge of tools and the gate call it.
 
 use std::num::NonZeroU32;
+use std::time::Duration;
 
 use callgate_core::limits::Limits as GateLimits;
 use callgate_core::rate::{Allowance, Rate};
 use callgate_server::Limits as ServerLimits;
 
-use crate::config::{AllowanceTable, Config, Finding, Located, ToolLimitsTable};
+use crate::config::{AllowanceTable, ArtifactsTable, Config, Finding, Located, ToolLimitsTable};
 
 /// Puts the limits of principals and tenants, and of the process, into those of the gate.
 pub(super) fn into_gate(config: &Config, gate: &mut GateLimits) {
+    if let Some(table) = &config.artifacts {
+        artifacts(table, gate);
+    }
     let Some(table) = &config.limits else { return };
     if let Some(calls) = number(table.calls_in_flight.as_ref()) {
         gate.calls_in_flight = calls;
@@ -22,6 +26,25 @@ pub(super) fn into_gate(config: &Config, gate: &mut GateLimits) {
     }
     if let Some(tenant) = &table.tenant {
         gate.tenant = allowance(tenant, gate.tenant);
+    }
+}
+
+/// A bound that is raised raises those around it that nothing was said of.
+fn artifacts(table: &ArtifactsTable, gate: &mut GateLimits) {
+    let bytes = |written: &Option<Located<u64>>| written.as_ref().map(|bytes| **bytes);
+    gate.artifact_bytes = bytes(&table.max_bytes).unwrap_or(gate.artifact_bytes);
+    gate.artifact_bytes_of_principal = bytes(&table.principal_bytes)
+        .unwrap_or_else(|| gate.artifact_bytes_of_principal.max(gate.artifact_bytes));
+    gate.artifact_bytes_total = bytes(&table.total_bytes)
+        .unwrap_or_else(|| gate.artifact_bytes_total.max(gate.artifact_bytes_of_principal));
+    if let Some(count) = number(table.principal_count.as_ref()) {
+        gate.artifacts_of_principal = count;
+    }
+    if let Some(seconds) = &table.lifetime_s {
+        gate.artifact_lifetime = Duration::from_secs(**seconds);
+    }
+    if let Some(bytes) = number(table.part_bytes.as_ref()) {
+        gate.artifact_part_bytes = bytes;
     }
 }
 

@@ -15,7 +15,7 @@ mod operation;
 mod query;
 
 pub use operation::{Operation, OperationKind};
-pub use query::{Direction, Page, PageKey, Query};
+pub use query::{Deliver, Direction, Formulas, Page, PageKey, Query};
 
 /// A tool.
 #[derive(Clone, Debug, JsonSchema)]
@@ -38,11 +38,13 @@ pub struct Tool {
     /// How long a call may take, in milliseconds. Default: the one of `[limits]`.
     #[schemars(range(min = 1, max = 3_600_000))]
     pub timeout_ms: Option<Located<u64>>,
-    /// How many rows, matches or lines a result may have. Default: the one of `[limits]`.
-    #[schemars(range(min = 1, max = 100_000))]
+    /// How many rows, matches or lines a result may have: at most 100,000, or 10,000,000 in a file that is
+    /// delivered. Default: the one of `[limits]`; for a file 100,000.
+    #[schemars(range(min = 1, max = 10_000_000))]
     pub max_rows: Option<Located<u64>>,
-    /// How many bytes the rows, matches or lines of a result may take as JSON. Default: the one of `[limits]`.
-    #[schemars(range(min = 1_024, max = 16_777_216))]
+    /// How many bytes the rows, matches or lines of a result may take as JSON: at most 16,777,216, or
+    /// 1,073,741,824 in a file that is delivered. Default: the one of `[limits]`; for a file the one of `[artifacts]`.
+    #[schemars(range(min = 1_024, max = 1_073_741_824))]
     pub max_bytes: Option<Located<u64>>,
     /// How often the tool may be called, and how many of its calls may run at once.
     pub limits: Option<ToolLimitsTable>,
@@ -122,15 +124,35 @@ impl Tool {
             effect,
             source,
             timeout_ms: table.integer("timeout_ms", 1..=3_600_000),
-            max_rows: table.integer("max_rows", 1..=100_000),
-            max_bytes: table.integer("max_bytes", 1024..=16_777_216),
+            max_rows: table.integer("max_rows", 1..=10_000_000),
+            max_bytes: table.integer("max_bytes", 1024..=1 << 30),
             scopes: scopes(&mut table, "scopes"),
             recorded: table.strings("recorded"),
             labels: table.strings("labels"),
             work,
         };
+        if !tool.is_file() {
+            for (name, number, most) in
+                [("max_rows", &tool.max_rows, 100_000), ("max_bytes", &tool.max_bytes, 16 << 20)]
+            {
+                if let Some(number) = number.as_ref().filter(|number| ***number > most) {
+                    let message = format!("`{name}` of {} is out of range", table.name());
+                    let remedy = format!(
+                        "choose at most {most}; a file has more: `deliver = \"csv\"` or `deliver = \"jsonl\"`"
+                    );
+                    let finding = Finding::error("out_of_range", message, remedy);
+                    table.reading().report(number.place().span(), finding);
+                }
+            }
+        }
         table.finish();
         tool
+    }
+
+    /// Whether the result is a file and not a message.
+    pub(crate) fn is_file(&self) -> bool {
+        let Work::Query(query) = &self.work else { return false };
+        matches!(query.deliver.as_ref().map(|deliver| **deliver), Some(Deliver::Csv | Deliver::Jsonl))
     }
 }
 

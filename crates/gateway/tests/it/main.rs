@@ -3,6 +3,7 @@
 //! Tests of PostgreSQL need `CALLGATE_TEST_POSTGRES`, which `cargo xtask test` sets.
 #![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a failed step fails the test")]
 
+mod artifacts;
 mod audit;
 mod auth;
 mod calls;

@@ -216,6 +216,24 @@ impl Served {
         result["structuredContent"].take()
     }
 
+    /// The answer to reading a resource.
+    pub(crate) async fn read(&self, uri: &str) -> Value {
+        let text = self.request("resources/read", Some(uri), &format!(r#""uri":"{uri}","#)).await;
+        serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"))
+    }
+
+    /// The whole of an artifact, part by part.
+    pub(crate) async fn artifact(&self, uri: &str) -> String {
+        let (mut whole, mut next) = (String::new(), Some(uri.to_owned()));
+        while let Some(uri) = next {
+            let answer = self.read(&uri).await;
+            let part = &answer["result"]["contents"][0];
+            whole.push_str(part["text"].as_str().unwrap_or_else(|| panic!("{answer}")));
+            next = part["_meta"]["dev.callgate/artifact"]["next"].as_str().map(str::to_owned);
+        }
+        whole
+    }
+
     /// The text of a call that must end as an error of the tool.
     pub(crate) async fn error(&self, tool: &str, arguments: &str) -> String {
         let result = self.call(tool, arguments).await;

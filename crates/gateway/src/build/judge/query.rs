@@ -5,6 +5,9 @@
 use std::sync::Arc;
 
 use callgate_adapters::sql::{directions, without_end};
+use callgate_core::artifact::link_result_schema;
+use callgate_core::contract::schema::Schema;
+use callgate_core::contract::{Contract, Definition, Delivery};
 use callgate_core::port::{Prepared, SortKey, SourceError, Statement};
 use callgate_core::snapshot::Tool as GateTool;
 
@@ -13,13 +16,18 @@ use crate::build::contract::{Origins, Schemas, compile};
 use crate::build::sources::{Database, unreachable};
 use crate::build::{columns, shapes};
 use crate::config::{
-    Direction, Finding, Located, ObjectSchema, Query, Shape, Tool, listed, meant, read_file,
+    self, Deliver, Direction, FieldMask, Finding, Located, ObjectSchema, Query, Shape, Tool, listed, meant,
+    read_file,
 };
 use crate::files::FileState;
-use crate::sql_tool::{Plan, SqlTool};
+use crate::sql_tool::{Delivered, Format, Formulas, Plan, SqlTool};
 
 /// Parameters that are the caller's and never the model's.
 const BOUND: [&str; 2] = ["tenant", "principal"];
+/// Bytes of a result that is a link.
+const LINK_BYTES: usize = 64 << 10;
+/// Rows of a file where nothing is said.
+const FILE_ROWS: usize = 100_000;
 /// The name of the array of rows where nothing is said.
 const ROWS: &str = "rows";
 
@@ -52,6 +60,15 @@ impl Judge<'_> {
         output.require(|property| columns::form(property).1);
         let items = items(query, &mut judged.findings);
         let (max_rows, max_bytes) = self.page_bounds(tool, query, &mut judged.findings);
+        let deliver = query.deliver.as_ref().map(|deliver| **deliver);
+        // What the query may give; a message may hold less.
+        let query_bytes = match deliver {
+            // Around the rows stand their name and whether they are all.
+            Some(Deliver::Overflow) => {
+                usize::try_from(self.gate.artifact_bytes).unwrap_or(usize::MAX).saturating_sub(1 << 10)
+            }
+            _ => max_bytes,
+        };
         let paged = query.page.is_some();
         let input = if paged { shapes::with_cursor(input) } else { input };
         let rendered = shapes::output(&items, &output, max_rows, paged);
@@ -60,7 +77,17 @@ impl Judge<'_> {
         definition.masked = masks.iter().map(|mask| shapes::mask(&items, mask)).collect();
         let schemas = Schemas { items: &items, input: &input, output: &output };
         let origins = Origins { tool, schemas: Some(schemas) };
-        let contract = compile(&definition, &origins, self.gate, &mut judged.findings);
+        if deliver == Some(Deliver::Overflow) {
+            definition.delivery = Delivery::Overflow;
+        }
+        let mut contract = compile(&definition, &origins, self.gate, &mut judged.findings);
+        let mut delivered = None;
+        if let Some(format) = format(query) {
+            refuse_masks(&masks, tool, &mut judged.findings);
+            // The rows were judged as those of a message are; what leaves is a link to them.
+            delivered = self.delivered(format, &output);
+            contract = self.link(definition, format);
+        }
         let (Some(prepared), Some(ready), Some(sql)) = (prepared, ready, &query.sql) else { return };
         let statement = Statement {
             sql: without_end(sql, ready.dialect),
@@ -80,13 +107,30 @@ impl Judge<'_> {
             parameters,
             items,
             max_rows,
-            max_bytes,
+            max_bytes: query_bytes,
             paged,
+            delivered,
             cursor_lifetime: self.cursor_lifetime(),
         };
         judged.tool = contract.map(|contract| {
             GateTool::new(contract, SqlTool::new(plan, ready.source, Arc::clone(self.seals)))
         });
+    }
+
+    /// How rows become a file. A schema that cannot be compiled was reported with the contract.
+    fn delivered(&self, format: Format, row: &ObjectSchema) -> Option<Delivered> {
+        Schema::compile(row.text.as_str(), &self.gate.schema).ok().map(|row| Delivered { format, row })
+    }
+
+    /// The contract of a tool whose result is a link to a file.
+    fn link(&self, mut definition: Definition, format: Format) -> Option<Contract> {
+        // The form and the schema of the rows are part of what the tool promises.
+        let rows = definition.output_schema.replace(link_result_schema());
+        let implementation = definition.implementation.take();
+        definition.implementation = Some(format!("{implementation:?} {format:?} {rows:?}"));
+        definition.delivery = Delivery::Artifact;
+        definition.output_bytes = Some(LINK_BYTES);
+        Contract::new(&definition, self.gate).ok()
     }
 
     fn shape(&self, shape: &Shape, judged: &mut Judged) -> Option<ObjectSchema> {
@@ -196,7 +240,16 @@ impl Judge<'_> {
 
     /// The bounds on rows and bytes; a page has its own of rows.
     fn page_bounds(&self, tool: &Tool, query: &Query, findings: &mut Vec<Finding>) -> (usize, usize) {
-        let (max_rows, max_bytes) = self.bounds(tool, MAX_ROWS);
+        let (max_rows, max_bytes) = match tool.is_file() {
+            false => self.bounds(tool, MAX_ROWS),
+            true => {
+                let own = |number: &Option<Located<u64>>| {
+                    number.as_ref().and_then(|number| usize::try_from(**number).ok())
+                };
+                let most = usize::try_from(self.gate.artifact_bytes).unwrap_or(usize::MAX);
+                (own(&tool.max_rows).unwrap_or(FILE_ROWS), own(&tool.max_bytes).unwrap_or(most))
+            }
+        };
         let size = query.page.as_ref().and_then(|page| page.size.as_ref());
         let Some(size) = size else { return (max_rows, max_bytes) };
         let rows = usize::try_from(**size).unwrap_or(max_rows);
@@ -221,6 +274,29 @@ impl Judge<'_> {
         // The debug form of texts quotes and escapes them, so that no two implementations share one.
         format!("{sql:?} {source:?} {key:?}")
     }
+}
+
+/// The form of the file, where rows are delivered as one.
+fn format(query: &Query) -> Option<Format> {
+    let formulas = match query.formulas.as_ref().map(|formulas| **formulas) {
+        Some(config::Formulas::Keep) => Formulas::Kept,
+        Some(config::Formulas::Escape) | None => Formulas::Escaped,
+    };
+    match query.deliver.as_ref().map(|deliver| **deliver)? {
+        Deliver::Csv => Some(Format::Csv(formulas)),
+        Deliver::Jsonl => Some(Format::JsonLines),
+        Deliver::Overflow => None,
+    }
+}
+
+/// Fields are masked in results, and a file is read past them.
+fn refuse_masks(masks: &[FieldMask], tool: &Tool, findings: &mut Vec<Finding>) {
+    if masks.is_empty() {
+        return;
+    }
+    let message = "a file that is delivered has no masked fields";
+    let remedy = "leave the column out, mask it in the query, or deliver the rows in the message";
+    findings.push(Finding::error("conflict", message, remedy).at(tool.name.place().clone()));
 }
 
 fn items(query: &Query, findings: &mut Vec<Finding>) -> String {

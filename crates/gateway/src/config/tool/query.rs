@@ -5,7 +5,7 @@
 
 use schemars::JsonSchema;
 
-use crate::config::finding::Finding;
+use crate::config::finding::{Finding, Place};
 use crate::config::located::Located;
 use crate::config::reader::{Table, meant};
 use crate::config::shape::Shape;
@@ -19,6 +19,10 @@ pub struct Query {
     pub sql: Option<Located<String>>,
     /// Pages with a cursor. Without it, rows beyond `max_rows` are cut off and marked.
     pub page: Option<Page>,
+    /// How the rows reach the caller. Default: in the message, cut off and marked where they are too many.
+    pub deliver: Option<Located<Deliver>>,
+    /// What becomes of texts in a CSV file that a spreadsheet would calculate. Default: `escape`.
+    pub formulas: Option<Located<Formulas>>,
     /// The name of the array of rows in the output. Default: `rows`.
     pub items: Option<Located<String>>,
     /// The input: a table of properties, a JSON Schema, or the name of a `.json` file that holds one.
@@ -26,6 +30,33 @@ pub struct Query {
     /// A row of the output: a table of columns, a JSON Schema, or the name of a `.json` file that holds one.
     pub output: Option<Shape>,
 }
+
+/// How rows reach the caller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema)]
+#[schemars(rename_all = "snake_case")]
+pub enum Deliver {
+    /// As a CSV file behind a link, whole or not at all.
+    Csv,
+    /// As a file of JSON Lines behind a link, whole or not at all.
+    Jsonl,
+    /// In the message, or behind a link when they are more than `max_bytes`.
+    Overflow,
+}
+
+/// What becomes of texts that begin like a formula.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema)]
+#[schemars(rename_all = "snake_case")]
+pub enum Formulas {
+    /// An apostrophe before them keeps them texts.
+    Escape,
+    /// They stay as they are.
+    Keep,
+}
+
+const DELIVER: &[(&str, Deliver)] =
+    &[("csv", Deliver::Csv), ("jsonl", Deliver::Jsonl), ("overflow", Deliver::Overflow)];
+
+const FORMULAS: &[(&str, Formulas)] = &[("escape", Formulas::Escape), ("keep", Formulas::Keep)];
 
 /// Pages over a query.
 #[derive(Clone, Debug, JsonSchema)]
@@ -67,7 +98,33 @@ impl Query {
             table.missing("output", "{ reference = { type = \"string\" } }");
         }
         let output = Shape::read(table, "output");
-        Self { sql, page, items: table.string("items"), input, output }
+        let deliver = table.choice("deliver", DELIVER);
+        let formulas = table.choice("formulas", FORMULAS);
+        let query = Self { sql, page, deliver, formulas, items: table.string("items"), input, output };
+        query.check(table);
+        query
+    }
+}
+
+impl Query {
+    /// Reports keys that do not go together with how the rows are delivered.
+    fn check(&self, table: &Table<'_, '_>) {
+        let deliver = self.deliver.as_ref().map(|deliver| **deliver);
+        let conflict = |place: &Place, message: &str, remedy: &str| {
+            table.reading().report(place.span(), Finding::error("conflict", message, remedy));
+        };
+        if let (Some(_), Some(page)) = (deliver, self.page.as_ref().and_then(|page| page.size.as_ref())) {
+            let message = "a result that is delivered behind a link has no pages: it is whole";
+            conflict(page.place(), message, "remove `page`, or remove `deliver`");
+        }
+        let is_file = matches!(deliver, Some(Deliver::Csv | Deliver::Jsonl));
+        if let Some(items) = self.items.as_ref().filter(|_| is_file) {
+            conflict(items.place(), "a file has no array of rows", "remove `items`");
+        }
+        if let Some(formulas) = self.formulas.as_ref().filter(|_| deliver != Some(Deliver::Csv)) {
+            let message = "only a CSV file has formulas";
+            conflict(formulas.place(), message, "remove `formulas`, or write `deliver = \"csv\"`");
+        }
     }
 }
 
