@@ -5,7 +5,10 @@
 //! are made by [`migrate`] and by nothing else. The same statements serve both dialects. The gate opens one store
 //! for its whole life; the command line opens one for each command.
 
+pub mod artifacts;
 mod fault;
+pub mod handles;
+mod kept;
 pub mod ledger;
 mod migrate;
 #[cfg(feature = "postgres")]

@@ -28,7 +28,7 @@ impl Part {
     }
 
     /// All parts, in the order in which they are made.
-    pub const ALL: &'static [Self] = &[super::ledger::PART];
+    pub const ALL: &'static [Self] = &[super::ledger::PART, super::handles::PART, super::artifacts::PART];
 }
 
 /// A statement that has to be run.

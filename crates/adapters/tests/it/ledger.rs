@@ -25,6 +25,8 @@ use tokio::time::Instant;
 mod faults;
 mod stores;
 
+pub(crate) use stores::Place;
+
 /// How long a row is kept in these tests.
 const RETENTION: Duration = Duration::from_secs(3600);
 const ROWS: usize = 4;

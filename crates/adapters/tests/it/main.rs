@@ -5,6 +5,7 @@
 #![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a failed step fails the test")]
 
 mod audit;
+mod keeping;
 mod ledger;
 mod oauth;
 mod postgres;

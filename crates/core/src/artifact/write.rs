@@ -29,6 +29,8 @@ pub struct ArtifactWriter<'c> {
     media_type: String,
     piece: Vec<u8>,
     number: u64,
+    /// Bytes that were handed to the store.
+    stored: u64,
     bytes: u64,
     sha: Sha256,
 }
@@ -63,6 +65,7 @@ impl<'c> Artifacts<'c> {
             media_type: media_type.to_owned(),
             piece: Vec::new(),
             number: 0,
+            stored: 0,
             bytes: 0,
             sha: Sha256::new(),
         })
@@ -141,11 +144,13 @@ impl ArtifactWriter<'_> {
     async fn append(&mut self) -> Result<(), Refusal> {
         let keeping = self.artifacts.keeping;
         let piece = std::mem::take(&mut self.piece);
+        let (at, length) = ((self.number, self.stored), piece.len() as u64);
         let (key, now) = (self.address.key(), keeping.clock.now());
-        let answer = keeping.stores.artifacts.append(key, self.number, piece, self.artifacts.bounds(), now);
+        let answer = keeping.stores.artifacts.append(key, at, piece, self.artifacts.bounds(), now);
         match keeping.wait(answer).await {
             Ok(Put::Kept) => {
                 self.number += 1;
+                self.stored += length;
                 Ok(())
             }
             Ok(Put::Full) => {

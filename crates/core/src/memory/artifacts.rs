@@ -98,9 +98,15 @@ impl Table {
         Put::Kept
     }
 
-    fn append(&mut self, key: Digest, number: u64, piece: Vec<u8>, bounds: ArtifactBounds) -> Put {
+    fn append(
+        &mut self,
+        key: Digest,
+        (number, offset): (u64, u64),
+        piece: Vec<u8>,
+        bounds: ArtifactBounds,
+    ) -> Put {
         let Some(kept) = self.artifacts.get_mut(&key) else { return Put::Taken };
-        if kept.digest.is_some() || u64::try_from(kept.pieces.len()) != Ok(number) {
+        if kept.digest.is_some() || kept.bytes != offset || u64::try_from(kept.pieces.len()) != Ok(number) {
             return Put::Taken;
         }
         let more = piece.len() as u64;
@@ -140,12 +146,12 @@ impl ArtifactStore for MemoryArtifacts {
     fn append(
         &self,
         key: Digest,
-        number: u64,
+        at: (u64, u64),
         piece: Vec<u8>,
         bounds: ArtifactBounds,
         now: Timestamp,
     ) -> Answer<'_, Result<Put, Refusal>> {
-        Answer::now(Ok(self.live(now).append(key, number, piece, bounds)))
+        Answer::now(Ok(self.live(now).append(key, at, piece, bounds)))
     }
 
     fn finish(

@@ -8,7 +8,7 @@ use crate::port::{Answer, Put, Timestamp};
 use crate::refusal::Refusal;
 
 /// Bytes of each piece of an artifact but its last. Stores keep a row for each.
-pub const PIECE_BYTES: usize = 64 << 10;
+pub const PIECE_BYTES: usize = 256 << 10;
 
 /// An artifact that is about to be written.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,12 +64,12 @@ pub trait ArtifactStore: Send + Sync {
         now: Timestamp,
     ) -> Answer<'_, Result<Put, Refusal>>;
 
-    /// Adds the piece of that number to an artifact that was begun and is not finished, within bounds. An
-    /// artifact that was given up meanwhile is [`Put::Taken`].
+    /// Adds a piece to an artifact that was begun and is not finished, within bounds. `at` is its number and how
+    /// many bytes are before it. An artifact that was given up meanwhile, or is not so long, is [`Put::Taken`].
     fn append(
         &self,
         key: Digest,
-        number: u64,
+        at: (u64, u64),
         piece: Vec<u8>,
         bounds: ArtifactBounds,
         now: Timestamp,

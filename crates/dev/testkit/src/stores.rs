@@ -260,17 +260,17 @@ pub async fn artifacts_are_kept_as_written(store: Arc<dyn ArtifactStore>) {
     assert_eq!(store.begin(new(1, dana), bounds, at(1)).await.unwrap(), Put::Kept);
     assert_eq!(store.begin(new(1, dana), bounds, at(1)).await.unwrap(), Put::Taken);
     let piece = |byte: u8, length: usize| vec![byte; length];
-    assert_eq!(store.append(key(1), 0, piece(0, 40), bounds, at(2)).await.unwrap(), Put::Kept);
-    assert_eq!(store.append(key(1), 2, piece(9, 1), bounds, at(2)).await.unwrap(), Put::Taken, "a gap");
-    assert_eq!(store.append(key(1), 0, piece(9, 1), bounds, at(2)).await.unwrap(), Put::Taken, "twice");
-    assert_eq!(store.append(key(1), 1, piece(255, 40), bounds, at(2)).await.unwrap(), Put::Kept);
-    assert_eq!(store.append(key(1), 2, piece(1, 21), bounds, at(2)).await.unwrap(), Put::Full);
-    assert_eq!(store.append(key(1), 2, piece(1, 20), bounds, at(2)).await.unwrap(), Put::Kept);
+    assert_eq!(store.append(key(1), (0, 0), piece(0, 40), bounds, at(2)).await.unwrap(), Put::Kept);
+    assert_eq!(store.append(key(1), (2, 80), piece(9, 1), bounds, at(2)).await.unwrap(), Put::Taken, "a gap");
+    assert_eq!(store.append(key(1), (0, 0), piece(9, 1), bounds, at(2)).await.unwrap(), Put::Taken, "twice");
+    assert_eq!(store.append(key(1), (1, 40), piece(255, 40), bounds, at(2)).await.unwrap(), Put::Kept);
+    assert_eq!(store.append(key(1), (2, 80), piece(1, 21), bounds, at(2)).await.unwrap(), Put::Full);
+    assert_eq!(store.append(key(1), (2, 80), piece(1, 20), bounds, at(2)).await.unwrap(), Put::Kept);
     assert_eq!(store.find(key(1), dana, at(3)).await.unwrap(), None, "it is not finished");
     let digest = Digest::of_bytes(b"contents");
     assert!(store.finish(key(1), digest, at(5000), at(3)).await.unwrap());
     assert!(!store.finish(key(1), digest, at(9000), at(3)).await.unwrap(), "it is finished");
-    assert_eq!(store.append(key(1), 3, piece(1, 1), bounds, at(3)).await.unwrap(), Put::Taken);
+    assert_eq!(store.append(key(1), (3, 100), piece(1, 1), bounds, at(3)).await.unwrap(), Put::Taken);
     let found = store.find(key(1), dana, at(4)).await.unwrap().unwrap();
     assert_eq!((found.name.as_str(), found.media_type.as_str(), found.bytes), ("Zoë.csv", "text/csv", 100));
     assert_eq!((found.digest, found.expires), (digest, at(5000)));
@@ -283,8 +283,8 @@ pub async fn artifacts_are_kept_as_written(store: Arc<dyn ArtifactStore>) {
     // The bytes of one owner are used up, those of all are not.
     assert_eq!(store.begin(new(3, dana), bounds, at(5)).await.unwrap(), Put::Full);
     assert_eq!(store.begin(new(4, eve), bounds, at(5)).await.unwrap(), Put::Kept);
-    assert_eq!(store.append(key(4), 0, piece(1, 51), bounds, at(5)).await.unwrap(), Put::Full);
-    assert_eq!(store.append(key(4), 0, piece(1, 50), bounds, at(5)).await.unwrap(), Put::Kept);
+    assert_eq!(store.append(key(4), (0, 0), piece(1, 51), bounds, at(5)).await.unwrap(), Put::Full);
+    assert_eq!(store.append(key(4), (0, 0), piece(1, 50), bounds, at(5)).await.unwrap(), Put::Kept);
     assert_eq!(store.begin(new(5, eve), bounds, at(5)).await.unwrap(), Put::Full, "all bytes are used up");
     assert_eq!(
         store.begin(new(5, eve), ArtifactBounds { of_owner: 1, ..bounds }, at(999)).await.unwrap(),
@@ -297,7 +297,7 @@ pub async fn artifacts_are_kept_as_written(store: Arc<dyn ArtifactStore>) {
         store.begin(later, ArtifactBounds { of_owner: 1, ..bounds }, at(1000)).await.unwrap(),
         Put::Kept
     );
-    assert_eq!(store.append(key(5), 0, piece(1, 50), bounds, at(1000)).await.unwrap(), Put::Kept);
+    assert_eq!(store.append(key(5), (0, 0), piece(1, 50), bounds, at(1000)).await.unwrap(), Put::Kept);
     store.discard(key(5)).await.unwrap();
     store.discard(key(5)).await.unwrap();
     assert!(store.pieces(key(5), 0..1).await.unwrap().is_empty());

@@ -31,7 +31,7 @@ impl Place {
 
     pub(crate) fn migrated(kind: Kind) -> Self {
         let place = Self::new(kind);
-        assert_eq!(migrate(&place.store).unwrap(), ["ledger"]);
+        assert_eq!(migrate(&place.store).unwrap(), ["ledger", "handles", "artifacts"]);
         place
     }
 
@@ -180,7 +180,7 @@ both! {
         assert!(planned.iter().any(|planned| planned.sql.contains("create table callgate_effect")));
         assert!(planned.iter().all(|planned| !planned.sql.contains('{')), "{planned:?}");
         assert_eq!(plan(&place.store).unwrap(), planned, "a plan changes nothing");
-        assert_eq!(migrate(&place.store).unwrap(), ["ledger"]);
+        assert_eq!(migrate(&place.store).unwrap(), ["ledger", "handles", "artifacts"]);
         assert_eq!(migrate(&place.store).unwrap(), [""; 0]);
         assert!(plan(&place.store).unwrap().is_empty());
         assert!(missing(&place.store, &["ledger"]).unwrap().is_empty());
