@@ -3,8 +3,10 @@
 //! It must never show an executor the credentials of the caller. The execute step makes it.
 
 mod ask;
+mod trace;
 
 pub use ask::{Asked, Capability, CapabilitySet, InputRequest};
+pub use trace::TraceContext;
 
 use std::fmt;
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -14,11 +16,12 @@ use tokio::time::Instant;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::artifact::Artifacts;
+use crate::call::MirroredHeaders;
 use crate::contract::Contract;
 use crate::contract::digest::InputDigest;
 use crate::handle::Handles;
 use crate::keeping::Keeping;
-use crate::port::{EffectKey, Peer};
+use crate::port::{CallerToken, Delegate, Delegated, EffectKey, Peer};
 use crate::principal::Principal;
 use crate::receipt::CallId;
 use crate::refusal::{Code, Refusal};
@@ -34,6 +37,11 @@ pub struct Invocation<'c> {
     pub(crate) deadline: Instant,
     pub(crate) peer: &'c dyn Peer,
     pub(crate) declared: CapabilitySet,
+    pub(crate) meta: Option<Value<'c>>,
+    pub(crate) headers: Option<&'c dyn MirroredHeaders>,
+    /// Never shown: it goes to the delegate alone.
+    pub(crate) caller: Option<CallerToken<'c>>,
+    pub(crate) delegate: Option<&'c dyn Delegate>,
     pub(crate) responses: Option<Value<'c>>,
     pub(crate) state: Option<&'c [u8]>,
     pub(crate) questions_max: usize,
@@ -99,6 +107,25 @@ impl<'c> Invocation<'c> {
     pub fn cancellation(&self) -> CancellationToken {
         let guard = self.cancellation.get_or_init(|| CancellationToken::new().drop_guard());
         guard.token().clone()
+    }
+
+    /// A token for the service that this tool speaks to, in the name of the caller. The caller's own token is not
+    /// in it.
+    ///
+    /// # Errors
+    /// The refusal of the [`Delegate`], and of a tool that has none.
+    pub async fn delegated(&self) -> Result<Delegated, Refusal> {
+        match self.delegate {
+            Some(delegate) => delegate.delegate(self.caller, self.deadline).await,
+            None => Err(Refusal::new(Code::Internal, "the tool cannot speak for its caller")
+                .with_detail("the tool has no delegate")),
+        }
+    }
+
+    /// The W3C trace that the call belongs to, where the client names one.
+    #[must_use]
+    pub fn trace(&self) -> Option<TraceContext<'c>> {
+        TraceContext::of(self.meta, self.headers)
     }
 
     /// The client at the other end.

@@ -9,6 +9,7 @@ mod artifacts;
 mod audit;
 mod authenticate;
 mod clock;
+mod delegate;
 mod execute;
 mod handles;
 mod ledger;
@@ -23,6 +24,7 @@ pub use audit::{Audit, IdempotencyDecision, LogAudit, Record, ResultKind};
 pub use authenticate::{Authenticate, Authorization, Credentials, LocalIdentity, Transport};
 pub use callgate_protocol::logging::LogLevel;
 pub use clock::{Clock, Entropy, EntropyError, SystemClock, SystemEntropy, Timestamp};
+pub use delegate::{CallerToken, Delegate, Delegated};
 pub use execute::{Execute, Execution};
 pub use handles::{HandleKind, HandleRow, HandleStore, Put, RowBounds};
 pub use ledger::{

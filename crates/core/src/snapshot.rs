@@ -11,7 +11,7 @@ use crate::contract::Contract;
 use crate::contract::digest::Digest;
 use crate::limits::Limits;
 use crate::offer::{Offer, OfferKind};
-use crate::port::{Approvals, Authenticate, Execute, Policy};
+use crate::port::{Approvals, Authenticate, Delegate, Execute, Policy};
 use crate::principal::Principal;
 use crate::refusal::{Code, Refusal};
 use crate::seal::KeyRing;
@@ -20,13 +20,22 @@ use crate::seal::KeyRing;
 pub struct Tool {
     pub(crate) contract: Contract,
     pub(crate) execute: Box<dyn Execute>,
+    pub(crate) delegate: Option<Arc<dyn Delegate>>,
 }
 
 impl Tool {
     /// A tool of a contract and its executor.
     #[must_use]
     pub fn new(contract: Contract, execute: impl Execute + 'static) -> Self {
-        Self { contract, execute: Box::new(execute) }
+        Self { contract, execute: Box::new(execute), delegate: None }
+    }
+
+    /// The same tool, which speaks to a service in the name of its caller. The token of the caller goes to
+    /// `delegate` alone; the executor gets what that gives.
+    #[must_use]
+    pub fn with_delegate(mut self, delegate: Arc<dyn Delegate>) -> Self {
+        self.delegate = Some(delegate);
+        self
     }
 
     /// The contract.

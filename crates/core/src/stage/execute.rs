@@ -18,7 +18,7 @@ use crate::entry::Entry;
 use crate::handle::spend;
 use crate::invocation::{Invocation, Noted};
 use crate::keeping::Keeping;
-use crate::port::Execution;
+use crate::port::{CallerToken, Execution};
 use crate::refusal::{Code, Refusal};
 
 /// Evidence: the tool has run, and this is what it left.
@@ -63,6 +63,14 @@ pub async fn execute<'r>(
         deadline,
         peer: call.peer,
         declared: call.declared,
+        meta: call.meta,
+        headers: call.headers,
+        caller: resolved
+            .tool()
+            .delegate
+            .as_ref()
+            .and_then(|_| CallerToken::of(call.credentials.authorization)),
+        delegate: resolved.tool().delegate.as_deref(),
         responses: validated.responses(),
         state: validated.state(),
         questions_max: keeping.limits.questions,
