@@ -1,5 +1,5 @@
-//! SQLite and PostgreSQL behind the ports of `callgate-core`, and directories of source code, one folder
-//! and one feature each.
+//! SQLite and PostgreSQL behind the ports of `callgate-core`, directories of source code, and services that are
+//! reached over HTTP, one folder and one feature each.
 //!
 //! As sources all are only ever read from: no value enters the text of a statement, no path leaves its
 //! root, and a caller who leaves takes the running work along. As audit trails they are only ever appended
@@ -20,13 +20,17 @@ pub mod store;
 #[cfg(feature = "cedar")]
 pub mod cedar;
 
+#[cfg(any(feature = "oauth", feature = "http"))]
+mod form;
+#[cfg(feature = "http")]
+pub mod http;
 #[cfg(feature = "oauth")]
 pub mod oauth;
 #[cfg(feature = "postgres")]
 pub mod postgres;
 #[cfg(feature = "repository")]
 pub mod repository;
-#[cfg(feature = "oauth")]
+#[cfg(any(feature = "oauth", feature = "http"))]
 pub mod secret;
 #[cfg(feature = "sqlite")]
 pub mod sqlite;

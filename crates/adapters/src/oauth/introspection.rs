@@ -9,7 +9,6 @@
 mod pause;
 mod refused;
 
-use std::fmt::Write as _;
 use std::sync::Arc;
 
 use base64::Engine as _;
@@ -24,6 +23,7 @@ use super::fetch::{Fetch, FetchError};
 use super::options::{ClientAuthentication, Introspection, OpaqueTokens, Options};
 use super::scope::Hierarchy;
 use super::{TokenDigest, Verified, invalid, unavailable};
+use crate::form::push_encoded;
 use pause::{Pause, Trouble};
 use refused::Refused;
 
@@ -138,18 +138,6 @@ const fn trouble(error: &FetchError) -> Trouble {
         FetchError::Timeout | FetchError::Unreachable | FetchError::Broken => Trouble::Endpoint,
         FetchError::Status(_) | FetchError::TooLong | FetchError::Malformed(_) | FetchError::File => {
             Trouble::Token
-        }
-    }
-}
-
-/// Appends a text as `application/x-www-form-urlencoded` has it.
-fn push_encoded(out: &mut String, text: &str) {
-    for byte in text.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-._*".contains(&byte) {
-            out.push(char::from(byte));
-        } else {
-            // Writing to a string does not fail.
-            let _ = write!(out, "%{byte:02X}");
         }
     }
 }
