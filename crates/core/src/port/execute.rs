@@ -21,6 +21,9 @@ pub enum Execution {
     /// Without a result, and it is proven that nothing changed: the backend was never asked, it refused, or it
     /// rolled back and said so. A lost answer proves nothing.
     NotDone(Refusal),
+    /// Without a result that can be shown, and the backend said that it did what was asked. A repeated call must
+    /// not do it again.
+    Done(Refusal),
 }
 
 /// Runs a tool.

@@ -65,7 +65,7 @@ impl Proof {
         match execution {
             Execution::Complete(output) if output.is_error && output.unchanged => Self::Unchanged,
             Execution::Complete(output) if output.is_error => Self::None,
-            Execution::Complete(_) => Self::Committed,
+            Execution::Complete(_) | Execution::Done(_) => Self::Committed,
             Execution::Asks => Self::Asked,
             Execution::NotDone(_) => Self::Unchanged,
             Execution::Failed(_) => Self::None,
@@ -94,7 +94,9 @@ pub fn check<'r>(
         Some(Execution::Asks) => {
             questions(snapshot, &reserved, noted, clock, entropy).map(Outcome::InputRequired)
         }
-        Some(Execution::Failed(refusal) | Execution::NotDone(refusal)) => Err(refusal),
+        Some(Execution::Failed(refusal) | Execution::NotDone(refusal) | Execution::Done(refusal)) => {
+            Err(refusal)
+        }
         None => kept(snapshot, contract, reserved.place()).map(Outcome::Complete),
     };
     if proof == Proof::Asked && outcome.is_err() {

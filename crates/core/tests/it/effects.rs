@@ -236,20 +236,27 @@ async fn a_proof_that_nothing_changed_lets_the_same_key_be_tried_again() {
 
 #[tokio::test]
 async fn a_result_that_may_not_leave_is_still_an_effect_that_happened() {
-    let runs = Arc::new(AtomicUsize::new(0));
-    let counted = Arc::clone(&runs);
-    let mut definition = changing("pay", Effect::Append, KeySource::Input);
-    definition.output_schema = Some(r#"{"type":"string"}"#.into());
-    let lies = tool(&definition, move |_| {
-        counted.fetch_add(1, Ordering::Relaxed);
-        Answer::now(Execution::Complete(ToolOutput::structured("7")))
-    });
-    let gate = gate([lies], MemoryLedgerLimits::DEFAULT);
-    let first = gate.call("pay", "{}").await;
-    assert_eq!((code(&first), effect(&first)), ("output_invalid", "committed"));
-    let second = gate.call("pay", "{}").await;
-    assert_eq!((code(&second), effect(&second)), ("result_not_kept", "committed"));
-    assert_eq!(runs.load(Ordering::Relaxed), 1);
+    type End = fn() -> Execution;
+    let ends: [End; 2] = [
+        || Execution::Complete(ToolOutput::structured("7")),
+        || Execution::Done(Refusal::new(Code::OutputInvalid, "the answer of the service is no JSON")),
+    ];
+    for end in ends {
+        let runs = Arc::new(AtomicUsize::new(0));
+        let counted = Arc::clone(&runs);
+        let mut definition = changing("pay", Effect::Append, KeySource::Input);
+        definition.output_schema = Some(r#"{"type":"string"}"#.into());
+        let lies = tool(&definition, move |_| {
+            counted.fetch_add(1, Ordering::Relaxed);
+            Answer::now(end())
+        });
+        let gate = gate([lies], MemoryLedgerLimits::DEFAULT);
+        let first = gate.call("pay", "{}").await;
+        assert_eq!((code(&first), effect(&first)), ("output_invalid", "committed"));
+        let second = gate.call("pay", "{}").await;
+        assert_eq!((code(&second), effect(&second)), ("result_not_kept", "committed"));
+        assert_eq!(runs.load(Ordering::Relaxed), 1);
+    }
 }
 
 #[tokio::test]
