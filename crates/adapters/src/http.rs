@@ -258,7 +258,6 @@ impl Delegate for Exchanger {
 }
 
 /// What a caller may know of a credential that could not be had.
-#[must_use]
 pub fn no_credential(fault: &CredentialFault) -> Refusal {
     let refusal = match fault {
         CredentialFault::NoToken => Refusal::new(

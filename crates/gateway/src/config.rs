@@ -26,6 +26,7 @@ mod secret;
 mod server;
 mod shape;
 mod source;
+mod template;
 mod text;
 mod tls;
 mod tool;
@@ -40,19 +41,26 @@ pub use located::Located;
 pub use policy::PolicyTable;
 pub use rate::{AddressTable, AllowanceTable, ToolLimitsTable};
 pub use seal::{SealKeyTable, SealTable};
-pub use secret::SecretRef;
+pub use secret::{HeaderText, SecretRef};
 pub use server::{HttpTable, LimitsTable, ServerTable};
 pub use shape::{ObjectSchema, Property, Shape};
-pub use source::{ConnectionUrl, Kind, PostgresSource, RepositorySource, Source, SqliteSource};
+pub use source::{
+    ConnectionUrl, CredentialKind, CredentialTable, HttpSource, Kind, PostgresSource, RepositorySource, Sent,
+    Source, SqliteSource,
+};
+pub use template::{Part, Template};
 pub use tls::{TlsEnd, TlsTable};
 pub use tool::{
-    Deliver, Direction, Effect, Formulas, Operation, OperationKind, Page, PageKey, Query, Tool, Work,
+    Body, Deliver, Direction, Effect, Formulas, HeaderValue, Operation, OperationKind, Page, PageKey, Query,
+    Request, RequestTable, ResponseTable, Tool, Work,
 };
 
 pub(crate) use json::{nearest_place, push_toml};
 pub(crate) use mask::FieldMask;
 pub(crate) use reader::{Reading, Table, listed, meant, nearest};
+pub(crate) use secret::is_credential_header;
 pub(crate) use shape::read_file;
+pub(crate) use source::bare;
 pub(crate) use text::read_text;
 
 /// Everything that a `callgate.toml` says.
@@ -78,7 +86,7 @@ pub struct Config {
     pub seal: Option<SealTable>,
     /// Bounds for every tool that does not set its own.
     pub limits: Option<LimitsTable>,
-    /// The stores that tools read from, by name.
+    /// The stores and services that tools work on, by name.
     #[schemars(with = "Option<std::collections::BTreeMap<String, Source>>")]
     pub source: Vec<(Located<String>, Source)>,
     /// The tools, by name.

@@ -1,5 +1,5 @@
 //! Tools defined by a configuration file: `callgate.toml`, SQL tools over SQLite and PostgreSQL,
-//! search and reading in directories of source code, and hot reload.
+//! requests to services over HTTP, search and reading in directories of source code, and hot reload.
 //!
 //! The file is read in whole or not at all; nothing in it may be trusted by the model, and nothing that
 //! the model sends may change what a query is. The command line and Rust authors who want the whole
@@ -13,6 +13,7 @@ mod check;
 mod cursor;
 mod files;
 mod gate;
+mod http_tool;
 mod load;
 mod policy;
 mod reload;

@@ -1,8 +1,8 @@
 //! Every example in `examples/` is judged without a finding, and its calls are answered.
 
-use std::io::Write as _;
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
-use std::process::Stdio;
+use std::process::{Child, Command, Stdio};
 
 use super::support::{callgate, run, stdout};
 
@@ -17,7 +17,7 @@ fn every_example_has_no_finding_and_answers_its_calls() {
             try_example(&example);
         }
     }
-    assert_eq!(seen, 5, "an example was added or lost; say so here");
+    assert_eq!(seen, 6, "an example was added or lost; say so here");
 }
 
 fn try_example(example: &Path) {
@@ -31,6 +31,7 @@ fn try_example(example: &Path) {
             callgate_adapters::sqlite::create(&database, &std::fs::read_to_string(&path).unwrap()).unwrap();
         }
     }
+    let _service = Service::of(directory.path());
     let checked = run(directory.path(), &["check", "--strict"]);
     assert_eq!(checked.status.code(), Some(0), "{}: {}", example.display(), stdout(&checked));
 
@@ -60,13 +61,50 @@ fn try_example(example: &Path) {
     assert_eq!(answers.len(), calls.lines().count());
     for answer in answers {
         let result = &answer["result"]["structuredContent"];
-        let rows = ["rows", "matches"].iter().find_map(|items| result[*items].as_array());
-        let filled = rows.is_some_and(|rows| !rows.is_empty()) || result["text"].is_string();
+        let rows = ["rows", "matches", "tickets"].iter().find_map(|items| result[*items].as_array());
+        let filled = rows.is_some_and(|rows| !rows.is_empty())
+            || result["text"].is_string()
+            || result["reference"].is_string();
         assert!(filled, "{}: {answer}", example.display());
     }
 }
 
-fn copy(from: &Path, to: &Path) {
+/// The service of an example, where it has one, on a free port that its configuration is told.
+pub(crate) struct Service(Option<Child>);
+
+impl Service {
+    pub(crate) fn of(directory: &Path) -> Self {
+        if !directory.join("service.py").exists() {
+            return Self(None);
+        }
+        let mut child = Command::new("python3")
+            .args(["service.py", "0"])
+            .current_dir(directory)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("this test needs python3, as the interoperability tests do");
+        let mut port = String::new();
+        BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut port).unwrap();
+        let file = directory.join("callgate.toml");
+        let text = std::fs::read_to_string(&file).unwrap();
+        assert!(text.contains("127.0.0.1:8301"), "the service of an example is at 127.0.0.1:8301");
+        std::fs::write(file, text.replace("127.0.0.1:8301", &format!("127.0.0.1:{}", port.trim()))).unwrap();
+        Self(Some(child))
+    }
+}
+
+impl Drop for Service {
+    fn drop(&mut self) {
+        if let Some(child) = &mut self.0 {
+            // One that has ended already is as good.
+            let _ended = child.kill();
+            let _waited = child.wait();
+        }
+    }
+}
+
+pub(crate) fn copy(from: &Path, to: &Path) {
     for entry in std::fs::read_dir(from).unwrap() {
         let entry = entry.unwrap();
         let target = to.join(entry.file_name());

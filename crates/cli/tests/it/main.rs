@@ -6,6 +6,7 @@ mod authentication;
 mod check;
 mod demo;
 mod examples;
+mod http_tools;
 mod policy;
 mod seal;
 mod serve;

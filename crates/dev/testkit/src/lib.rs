@@ -5,6 +5,7 @@
 //! an authorization server that can be told to misbehave, [`stores`] are the properties that all stores have.
 
 pub mod issuer;
+pub mod service;
 pub mod stores;
 pub mod traffic;
 pub mod vectors;

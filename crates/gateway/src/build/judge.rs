@@ -12,6 +12,7 @@ use callgate_core::contract::{Definition, Effect as CoreEffect};
 use callgate_core::limits::Limits as GateLimits;
 use callgate_core::snapshot::Tool as GateTool;
 
+use super::sources::http::Remote;
 use super::sources::{Database, Ready};
 use super::{Opened, limits, output_bytes};
 use crate::config::{
@@ -22,6 +23,7 @@ use crate::files::FileState;
 
 mod operation;
 mod query;
+mod request;
 
 /// Rows of a result where nothing is said.
 const MAX_ROWS: usize = 1000;
@@ -67,6 +69,10 @@ impl Judge<'_> {
             Work::Operation(operation) => {
                 let repository = ready.and_then(|ready| repository(tool, ready, &mut judged.findings));
                 self.operation(tool, operation, repository, &mut judged);
+            }
+            Work::Request(request) => {
+                let remote = ready.and_then(|ready| remote(tool, ready, &mut judged.findings));
+                self.request(tool, request, remote, &mut judged);
             }
         }
         judged
@@ -168,6 +174,11 @@ fn database(tool: &Tool, ready: Ready, findings: &mut Vec<Finding>) -> Option<Da
             findings.push(wrong_kind(tool, "is a repository, which answers no query", remedy));
             None
         }
+        Ready::Remote(_) => {
+            let remedy = "write a table `request` instead of `sql`, or name a database";
+            findings.push(wrong_kind(tool, "is a service, which answers no query", remedy));
+            None
+        }
     }
 }
 
@@ -181,7 +192,30 @@ fn repository(tool: &Tool, ready: Ready, findings: &mut Vec<Finding>) -> Option<
             findings.push(wrong_kind(tool, "is a database, which has no operations", remedy));
             None
         }
+        Ready::Remote(_) => {
+            let remedy =
+                "write a table `request` instead of `operation`, or name a source of kind `repository`";
+            findings.push(wrong_kind(tool, "is a service, which has no operations", remedy));
+            None
+        }
     }
+}
+
+/// The service of a tool that is a request.
+fn remote(tool: &Tool, ready: Ready, findings: &mut Vec<Finding>) -> Option<Remote> {
+    let (is, remedy) = match ready {
+        Ready::Remote(remote) => return Some(remote),
+        Ready::Database(_) => (
+            "is a database, which takes no request",
+            "write a query under `sql` instead, or name a source of kind `http`",
+        ),
+        Ready::Repository(_) => (
+            "is a repository, which takes no request",
+            "write `operation` instead, or name a source of kind `http`",
+        ),
+    };
+    findings.push(wrong_kind(tool, is, remedy));
+    None
 }
 
 fn wrong_kind(tool: &Tool, is: &str, remedy: &str) -> Finding {

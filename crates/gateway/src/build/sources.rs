@@ -17,6 +17,7 @@ use super::Built;
 use crate::config::{Config, ConnectionUrl, Finding, Located, Place, PostgresSource, Source, SqliteSource};
 use crate::files::FileState;
 
+pub(crate) mod http;
 mod repository;
 
 /// A source that tools can be judged on.
@@ -26,6 +27,8 @@ pub(super) enum Ready {
     Database(Database),
     /// Directories that are searched and read.
     Repository(Arc<Repository>),
+    /// A service that is sent requests.
+    Remote(http::Remote),
 }
 
 /// A store that answers queries.
@@ -54,6 +57,7 @@ pub(super) async fn open(config: &Config, directory: &Path, built: &mut Built) -
                 let made = postgres(table, directory, built);
                 database(made, name, place, scoped, &mut built.findings).await.map(Ready::Database)
             }
+            Source::Http(table) => http::open(name, table, directory, built).map(Ready::Remote),
             Source::Repository(table) => {
                 repository::open(table, directory, &mut built.findings).map(Ready::Repository)
             }

@@ -223,6 +223,40 @@ impl<'r, 't> Table<'r, 't> {
         Some(self.reading.located(value.span(), texts))
     }
 
+    /// An array of integers.
+    pub(crate) fn integers(
+        &mut self,
+        key: &'static str,
+        range: RangeInclusive<u64>,
+    ) -> Option<Located<Vec<Located<u64>>>> {
+        let value = self.value(key)?;
+        let DeValue::Array(items) = value.get_ref() else {
+            self.mismatch(key, value.span(), "an array of integers", value.get_ref());
+            return None;
+        };
+        let mut numbers = Vec::with_capacity(items.len());
+        for item in items.iter() {
+            let DeValue::Integer(integer) = item.get_ref() else {
+                self.mismatch(key, item.span(), "an integer here", item.get_ref());
+                continue;
+            };
+            match u64::from_str_radix(integer.as_str(), integer.radix()) {
+                Ok(number) if range.contains(&number) => {
+                    numbers.push(self.reading.located(item.span(), number));
+                }
+                _ => self.reading.report(
+                    item.span(),
+                    Finding::error(
+                        "out_of_range",
+                        format!("a number of `{key}` of {} is out of range", self.name),
+                        format!("choose numbers from {} to {}", range.start(), range.end()),
+                    ),
+                ),
+            }
+        }
+        Some(self.reading.located(value.span(), numbers))
+    }
+
     /// The strings under a key whose members have names of the user's choice, in the order of the file.
     pub(crate) fn named_strings(
         &mut self,
@@ -230,7 +264,7 @@ impl<'r, 't> Table<'r, 't> {
     ) -> Option<Vec<(Located<String>, Located<String>)>> {
         let value = self.value(key)?;
         let DeValue::Table(table) = value.get_ref() else {
-            self.mismatch(key, value.span(), "a table of names and directories", value.get_ref());
+            self.mismatch(key, value.span(), "a table of names and strings", value.get_ref());
             return None;
         };
         let mut strings = Vec::with_capacity(table.len());

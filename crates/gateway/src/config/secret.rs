@@ -86,6 +86,52 @@ impl SecretRef {
     }
 }
 
+/// The text of a header: in the file, or where a secret is found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum HeaderText {
+    /// In the file.
+    Plain(String),
+    /// A secret.
+    Secret(SecretRef),
+}
+
+impl HeaderText {
+    /// Reads the headers under a key. A credential that stands there literally is an error.
+    pub(super) fn read_all(
+        table: &mut Table<'_, '_>,
+        key: &'static str,
+    ) -> Vec<(Located<String>, Located<Self>)> {
+        let mut headers = Vec::new();
+        for (name, text) in table.named_strings(key).unwrap_or_default() {
+            let value = match text.split_once(':') {
+                Some(("env", of)) if !of.is_empty() => Self::Secret(SecretRef::Env(of.to_owned())),
+                Some(("file", of)) if !of.is_empty() => Self::Secret(SecretRef::File(of.to_owned())),
+                _ if is_credential_header(&name) => {
+                    let finding = Finding::error(
+                        "secret_in_file",
+                        format!("the header `{}` of {} carries a credential", name.as_str(), table.name()),
+                        "put it into an environment variable or a file of its own and write `\"env:NAME\"` or \
+                         `\"file:PATH\"`; change a secret that was written here",
+                    );
+                    table.reading().report(text.place().span(), finding);
+                    continue;
+                }
+                _ => Self::Plain(text.to_string()),
+            };
+            headers.push((name, Located::new(value, text.place().clone())));
+        }
+        headers
+    }
+}
+
+/// True for the name of a header whose value is a credential.
+pub(crate) fn is_credential_header(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    let words = ["token", "secret", "password", "api-key", "apikey", "authorization", "cookie"];
+    matches!(name.as_str(), "authorization" | "cookie" | "apikey")
+        || (name.contains('-') && words.iter().any(|word| name.contains(word)))
+}
+
 impl JsonSchema for SecretRef {
     fn inline_schema() -> bool {
         true
@@ -144,5 +190,5 @@ fn find(key: &str, value: &Spanned<DeValue<'_>>, spans: &mut Vec<Range<usize>>) 
 /// True for a secret that stands where a reference or a digest belongs.
 fn is_literal_secret(key: &str, text: &str) -> bool {
     let is_allowed = ["env:", "file:", "sha256:"].iter().any(|start| text.starts_with(start));
-    SECRET_KEYS.contains(&key) && !is_allowed
+    (SECRET_KEYS.contains(&key) || is_credential_header(key)) && !is_allowed
 }

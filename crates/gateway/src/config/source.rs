@@ -13,8 +13,11 @@ use super::located::Located;
 use super::reader::Table;
 use super::secret::has_password;
 
+mod http;
 mod repository;
 
+pub(crate) use http::bare;
+pub use http::{CredentialKind, CredentialTable, HttpSource, Sent};
 pub use repository::RepositorySource;
 
 /// A store that tools read from.
@@ -27,6 +30,8 @@ pub enum Source {
     Postgres(PostgresSource),
     /// Directories of source code.
     Repository(RepositorySource),
+    /// A service that is reached over HTTP.
+    Http(Box<HttpSource>),
 }
 
 /// A SQLite file, opened read-only.
@@ -81,6 +86,8 @@ pub enum Kind {
     Postgres,
     /// `repository`
     Repository,
+    /// `http`
+    Http,
 }
 
 /// Where a connection string is found.
@@ -104,16 +111,21 @@ impl fmt::Debug for ConnectionUrl {
     }
 }
 
-const KINDS: &[(&str, Kind)] =
-    &[("sqlite", Kind::Sqlite), ("postgres", Kind::Postgres), ("repository", Kind::Repository)];
+const KINDS: &[(&str, Kind)] = &[
+    ("sqlite", Kind::Sqlite),
+    ("postgres", Kind::Postgres),
+    ("repository", Kind::Repository),
+    ("http", Kind::Http),
+];
 
 impl Source {
-    /// Whether a tool on this source must bind `:tenant`.
+    /// Whether a tool on this source must bind the tenant of its caller.
     #[must_use]
     pub fn tenant_scoped(&self) -> bool {
         let flag = match self {
             Self::Sqlite(source) => &source.tenant_scoped,
             Self::Postgres(source) => &source.tenant_scoped,
+            Self::Http(source) => &source.tenant_scoped,
             // A project is an argument that policy decides on, not a part of a tenant.
             Self::Repository(_) => return false,
         };
@@ -130,6 +142,7 @@ impl Source {
                 ConnectionUrl::Plain(url) => format!("postgres:{url}"),
             }),
             Self::Repository(source) => Some(source.place_of_data()),
+            Self::Http(source) => Some(source.place_of_data()),
         }
         .unwrap_or_default()
     }
@@ -157,6 +170,7 @@ impl Source {
                 connect_timeout_ms: table.integer("connect_timeout_ms", 1..=60_000),
             }),
             Kind::Repository => Self::Repository(RepositorySource::read(kind, &mut table)),
+            Kind::Http => Self::Http(Box::new(HttpSource::read(kind, &mut table))),
         };
         table.finish();
         Some(source)

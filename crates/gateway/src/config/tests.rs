@@ -135,6 +135,9 @@ fn the_schema_of_the_file_names_exactly_the_keys_that_the_reader_takes() {
         ("[source.s]", &["PostgresSource"][..], "kind = \"postgres\"\n"),
         ("[source.s]", &["RepositorySource"][..], "kind = \"repository\"\n"),
         ("[tool.t]", &["Tool", "Query"], ""),
+        ("[source.s]", &["HttpSource"][..], "kind = \"http\"\n"),
+        ("[tool.t]", &["Tool", "Request"], "request = {}\n"),
+        ("[tool.t]\nrequest = {}\n[tool.t.response]", &["ResponseTable"][..], ""),
         ("[tool.t]", &["Tool", "Operation"], "operation = \"search\"\n"),
         ("[tool.t.page]", &["Page"][..], ""),
     ] {
@@ -144,8 +147,10 @@ fn the_schema_of_the_file_names_exactly_the_keys_that_the_reader_takes() {
         };
         let mut keys: Vec<&str> =
             definitions.iter().map(properties).flat_map(|keys| keys.keys()).map(String::as_str).collect();
+        // The keys that make a tool another kind of tool are not among those of its own.
         if definitions.contains(&"Query") {
-            // It is the key that makes a tool no query, so it is not among those of one.
+            keys.extend(["operation", "request"]);
+        } else if definitions.contains(&"Request") {
             keys.push("operation");
         }
         for key in keys.iter().filter(|key| !before.contains(**key)) {

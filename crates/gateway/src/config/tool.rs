@@ -1,4 +1,4 @@
-//! `[tool.*]`: tools that are one SQL query each, or one operation of their source.
+//! `[tool.*]`: tools that are one SQL query each, one operation of their source, or one request to a service.
 //!
 //! This file knows what a tool may say, not whether it is true: names of sources, SQL and schemas are
 //! checked by the build step. The loader calls it.
@@ -13,9 +13,11 @@ use super::reader::Table;
 
 mod operation;
 mod query;
+mod request;
 
 pub use operation::{Operation, OperationKind};
 pub use query::{Deliver, Direction, Formulas, Page, PageKey, Query};
+pub use request::{Body, HeaderValue, Request, RequestTable, ResponseTable};
 
 /// A tool.
 #[derive(Clone, Debug, JsonSchema)]
@@ -67,6 +69,8 @@ pub enum Work {
     Query(Box<Query>),
     /// One operation of its source, which brings its own input and output.
     Operation(Operation),
+    /// One request to a service.
+    Request(Box<Request>),
 }
 
 /// What a call changes outside.
@@ -101,6 +105,7 @@ impl Tool {
         check_name(&name, &table);
         let title = table.string("title");
         let is_operation = table.value("operation").is_some();
+        let is_request = !is_operation && table.value("request").is_some();
         let description = match is_operation {
             true => table.string("description"),
             false => table.required_string("description", "\"List the open invoices of ...\""),
@@ -110,9 +115,10 @@ impl Tool {
         }
         let effect = table.choice_among("effect", EFFECTS, |effect| effect <= Effect::Preview);
         let source = table.required_string("source", "\"billing\"");
-        let work = match is_operation {
-            true => Work::Operation(Operation::read(&mut table)),
-            false => Work::Query(Box::new(Query::read(&mut table))),
+        let work = match (is_operation, is_request) {
+            (true, _) => Work::Operation(Operation::read(&mut table)),
+            (false, true) => Work::Request(Box::new(Request::read(&mut table))),
+            (false, false) => Work::Query(Box::new(Query::read(&mut table))),
         };
         let limits_name = format!("`limits` of {}", table.name());
         let limits = table.table("limits", limits_name).map(ToolLimitsTable::read);
@@ -153,6 +159,13 @@ impl Tool {
     pub(crate) fn is_file(&self) -> bool {
         let Work::Query(query) = &self.work else { return false };
         matches!(query.deliver.as_ref().map(|deliver| **deliver), Some(Deliver::Csv | Deliver::Jsonl))
+    }
+}
+
+impl Tool {
+    /// Whether an argument is the idempotency key of the tool.
+    pub(crate) fn has_key(&self, _name: &str) -> bool {
+        false
     }
 }
 

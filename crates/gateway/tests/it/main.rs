@@ -7,6 +7,7 @@ mod artifacts;
 mod audit;
 mod auth;
 mod calls;
+mod http_tools;
 mod limits;
 mod load_errors;
 mod masking;

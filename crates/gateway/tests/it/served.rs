@@ -201,6 +201,64 @@ impl Served {
         self.request("tools/call", Some(tool), &format!(r#""name":"{tool}","arguments":{arguments},"#)).await
     }
 
+    /// A call with more headers and more metadata, and what it is answered with.
+    pub(crate) async fn call_with(
+        &self,
+        tool: &str,
+        arguments: Value,
+        meta: Value,
+        headers: &[(&str, &str)],
+    ) -> Value {
+        self.call_at("", tool, arguments, meta, headers).await
+    }
+
+    /// The same, with something after the path of the endpoint.
+    pub(crate) async fn call_at(
+        &self,
+        suffix: &str,
+        tool: &str,
+        arguments: Value,
+        mut meta: Value,
+        headers: &[(&str, &str)],
+    ) -> Value {
+        meta["io.modelcontextprotocol/protocolVersion"] = "2026-07-28".into();
+        meta["io.modelcontextprotocol/clientCapabilities"] = serde_json::json!({});
+        let params = serde_json::json!({"name": tool, "arguments": arguments, "_meta": meta});
+        let body = serde_json::json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
+        self.posted(suffix, tool, body.to_string(), headers).await
+    }
+
+    async fn posted(&self, suffix: &str, tool: &str, body: String, headers: &[(&str, &str)]) -> Value {
+        let mut request = self
+            .client
+            .post(format!("{}{suffix}", self.url))
+            .header("content-type", "application/json")
+            .header("accept", "application/json, text/event-stream")
+            .header("mcp-protocol-version", "2026-07-28")
+            .header("mcp-method", "tools/call")
+            .header("mcp-name", tool);
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let text = request.body(body).send().await.unwrap().text().await.unwrap();
+        serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"))
+    }
+
+    /// The structured result of a call with more headers, its arguments exactly as they are written.
+    pub(crate) async fn structured_with(
+        &self,
+        tool: &str,
+        arguments: &str,
+        headers: &[(&str, &str)],
+    ) -> Value {
+        let body = format!(
+            r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"{tool}","arguments":{arguments},"_meta":{{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{{}}}}}}}}"#
+        );
+        let mut answer = self.posted("", tool, body, headers).await;
+        assert!(answer["result"]["isError"].as_bool() != Some(true), "{answer}");
+        answer["result"]["structuredContent"].take()
+    }
+
     /// The `result` of a call.
     pub(crate) async fn call(&self, tool: &str, arguments: &str) -> Value {
         let text = self.answer(tool, arguments).await;

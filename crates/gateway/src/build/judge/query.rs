@@ -133,7 +133,7 @@ impl Judge<'_> {
         Contract::new(&definition, self.gate).ok()
     }
 
-    fn shape(&self, shape: &Shape, judged: &mut Judged) -> Option<ObjectSchema> {
+    pub(super) fn shape(&self, shape: &Shape, judged: &mut Judged) -> Option<ObjectSchema> {
         match shape {
             Shape::Inline(schema) => Some(schema.clone()),
             Shape::File(path) => {

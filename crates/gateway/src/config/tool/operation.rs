@@ -35,17 +35,17 @@ pub enum OperationKind {
 const OPERATIONS: &[(&str, OperationKind)] =
     &[("search", OperationKind::Search), ("read", OperationKind::Read)];
 
-/// What only a query has.
-const OF_QUERIES: [&str; 5] = ["sql", "page", "items", "input", "output"];
+/// What only a query or a request has.
+const OF_OTHERS: [&str; 7] = ["sql", "page", "items", "input", "output", "request", "response"];
 
 impl Operation {
     pub(super) fn read(table: &mut Table<'_, '_>) -> Self {
-        for key in OF_QUERIES {
+        for key in OF_OTHERS {
             let Some(value) = table.foreign(key) else { continue };
             let finding = Finding::error(
                 "conflicting_keys",
                 format!("{} has `{key}` beside `operation`", table.name()),
-                "remove one of them: an operation brings its own input, output and pages, a query has no operation",
+                "remove one of them: an operation brings its own input, output and pages, a query or a request has no operation",
             );
             table.reading().report(value.span(), finding);
         }
