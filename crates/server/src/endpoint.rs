@@ -5,6 +5,7 @@
 //! compatibility profile call [`Endpoint::answer`] and [`Endpoint::listen`].
 
 mod artifact;
+mod compare;
 mod complete;
 pub(crate) mod cursor;
 mod fault;

@@ -10,11 +10,11 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 
-use callgate_core::port::VisibleSet;
 use callgate_core::principal::Principal;
 use futures_util::task::AtomicWaker;
 
-use super::list::{CacheScope, Entry, ListKind};
+use super::compare::{Pairs, changed_lists, is_judged_anew, is_same_for_all};
+use super::list::ListKind;
 use super::published::Published;
 
 /// Which changes a listener wants to hear of.
@@ -164,7 +164,7 @@ impl Hub {
         if lists.is_empty() {
             return;
         }
-        let same_for_all = old.scope() == CacheScope::Public && new.scope() == CacheScope::Public;
+        let same_for_all = is_same_for_all(old, new);
         let mut pairs = Pairs::default();
         for listener in self.listeners() {
             let is_told =
@@ -225,55 +225,6 @@ impl fmt::Debug for Hub {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Hub({} listeners)", self.len())
     }
-}
-
-/// Whether a credential or a watched resource could be judged otherwise than before.
-fn is_judged_anew(old: &Published, new: &Published) -> bool {
-    !Arc::ptr_eq(&old.gate.authenticate, &new.gate.authenticate)
-        || old.gate.required_scopes != new.gate.required_scopes
-        || !Arc::ptr_eq(&old.resources, &new.resources)
-        || !has_same_policy(old, new)
-}
-
-/// Whether both decide alike. The revision is the digest of the rules and of what they were judged with.
-fn has_same_policy(old: &Published, new: &Published) -> bool {
-    Arc::ptr_eq(&old.gate.policy, &new.gate.policy) || old.gate.policy_revision == new.gate.policy_revision
-}
-
-/// The lists that can differ for somebody.
-fn changed_lists(old: &Published, new: &Published) -> Vec<ListKind> {
-    let same_for_all = old.scope() == CacheScope::Public && new.scope() == CacheScope::Public;
-    let same_rules = old.scope() == new.scope() && (same_for_all || has_same_policy(old, new));
-    let is_changed = |kind: &ListKind| !same_rules || old.list(*kind).entries() != new.list(*kind).entries();
-    ListKind::ALL.into_iter().filter(is_changed).collect()
-}
-
-/// What was compared already: a list differs for all who see the same parts of the old and of the new one.
-#[derive(Default)]
-struct Pairs(BTreeMap<(ListKind, Option<VisibleSet>, Option<VisibleSet>), bool>);
-
-impl Pairs {
-    /// Whether the list differs for this principal. A change of what it may not see is no change to it.
-    fn differ(&mut self, principal: &Principal, kind: ListKind, old: &Published, new: &Published) -> bool {
-        let (before, after) = (old.visible(kind, principal), new.visible(kind, principal));
-        let key = (kind, before, after);
-        if let Some(known) = self.0.get(&key) {
-            return *known;
-        }
-        let differs = seen(kind, old, key.1.as_ref()).ne(seen(kind, new, key.2.as_ref()));
-        self.0.insert(key, differs);
-        differs
-    }
-}
-
-fn seen<'p>(
-    kind: ListKind,
-    published: &'p Published,
-    visible: Option<&'p VisibleSet>,
-) -> impl Iterator<Item = &'p Entry> + use<'p> {
-    let entries = published.list(kind).entries().iter().enumerate();
-    let is_seen = move |at| visible.is_none_or(|set| set.contains(at));
-    entries.filter(move |(at, _)| is_seen(*at)).map(|(_, entry)| entry)
 }
 
 /// Whose listeners are counted together.

@@ -11,7 +11,7 @@ use callgate_protocol::header::encode_value;
 use callgate_protocol::json::{Document, Limits, Value};
 use callgate_server::{Body, Handle, HttpOptions, HttpService, RemoteAddress, ServerBuilder, Shutdown};
 use callgate_testkit::wire::assert_server_message;
-use http::Request;
+use http::{Request, Response};
 use http_body::Body as _;
 use http_body_util::{BodyExt as _, Full};
 use tower_service::Service as _;
@@ -136,6 +136,21 @@ impl Caller {
         let mut service = self.service.clone();
         let response = service.call(request).await.unwrap();
         (response.status().as_u16(), response.into_body())
+    }
+
+    /// Sends what a client of an earlier revision does: a body to post, or a stream to open where there is none.
+    pub(super) async fn legacy(&self, body: Option<&str>, headers: &[(&str, &str)]) -> Response<Body> {
+        let method = if body.is_some() { "POST" } else { "GET" };
+        let accept = if body.is_some() { "application/json, text/event-stream" } else { "text/event-stream" };
+        let mut request = Request::builder().method(method).uri("/mcp").header("host", "localhost");
+        request = request.header("content-type", "application/json").header("accept", accept);
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let body = Full::new(Bytes::from(body.unwrap_or_default().to_owned()));
+        let mut request = request.body(body).unwrap();
+        request.extensions_mut().insert(RemoteAddress(self.remote));
+        self.service.clone().call(request).await.unwrap()
     }
 
     /// Opens a subscription.

@@ -17,6 +17,8 @@ use callgate_server::{
     Content, Contents, Context, Effect, Limits, NoInput, Resource, Server, ServerBuilder, Tool, ToolError,
 };
 
+use http_body_util::BodyExt as _;
+
 use super::caller::{Caller, Stream};
 
 async fn nothing(_: Context<'_>, _: NoInput) -> Result<Content, ToolError> {
@@ -291,7 +293,7 @@ async fn nobody_waits_while_a_reload_asks_the_policy() {
     let opened = tokio::time::timeout(Duration::from_secs(30), async {
         caller.open("subscriptions/listen", members, &eve).await
     });
-    let (status, body) = opened.await.expect("a new listener waits for a reload");
+    let (status, body) = opened.await.unwrap();
     assert_eq!(status, 200);
     let mut eve = Stream::new(body);
     assert!(eve.next().await.is_some());
@@ -304,4 +306,103 @@ async fn nobody_waits_while_a_reload_asks_the_policy() {
         ["notifications/tools/list_changed", "notifications/resources/list_changed"],
         "and nothing of what is hidden now"
     );
+}
+
+/// A client of an earlier revision: its session, and the stream for what belongs to no request.
+struct Old<'c> {
+    caller: &'c Caller,
+    bearer: String,
+    session: String,
+}
+
+impl<'c> Old<'c> {
+    async fn open(caller: &'c Caller, token: &str) -> Self {
+        let bearer = format!("Bearer {token}");
+        let hello = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"old","version":"1"}}}"#;
+        let response = caller.legacy(Some(hello), &[("authorization", &bearer)]).await;
+        assert_eq!(response.status(), 200);
+        let session = response.headers()["mcp-session-id"].to_str().unwrap().to_owned();
+        Self { caller, bearer, session }
+    }
+
+    async fn send(&self, body: Option<&str>) -> http::Response<callgate_server::Body> {
+        let headers = [("authorization", self.bearer.as_str()), ("mcp-session-id", &self.session)];
+        self.caller.legacy(body, &headers).await
+    }
+
+    async fn ask(&self, method: &str, params: &str) -> String {
+        let request = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{params}}}"#);
+        let body = self.send(Some(&request)).await.into_body();
+        String::from_utf8(body.collect().await.unwrap().to_bytes().to_vec()).unwrap()
+    }
+
+    async fn stream(&self) -> callgate_server::Body {
+        let response = self.send(None).await;
+        assert_eq!(response.status(), 200);
+        response.into_body()
+    }
+}
+
+/// The next text of a stream; nothing at its end.
+async fn text(body: &mut callgate_server::Body) -> Option<String> {
+    let frame = tokio::time::timeout(Duration::from_secs(30), body.frame()).await.unwrap();
+    Some(String::from_utf8(frame?.unwrap().into_data().unwrap().to_vec()).unwrap())
+}
+
+#[tokio::test]
+async fn earlier_revisions_have_the_same_bound_and_can_still_watch_more_at_it() {
+    let tokens = Tokens::of(&["dana", "eve"]);
+    let mut limits = Limits::default();
+    limits.subscriptions_of_principal = 1;
+    let caller = Caller::new(server(&tokens, &Hides::default()).limits(limits));
+    let (first, second) = (Old::open(&caller, "dana").await, Old::open(&caller, "dana").await);
+    let eve = Old::open(&caller, "eve").await;
+    let mut stream = first.stream().await;
+    assert!(futures_util::FutureExt::now_or_never(stream.frame()).is_none(), "it stays open");
+    assert_eq!(text(&mut second.stream().await).await, None, "there is no room for another one");
+    assert_eq!(listen(&caller, "dana").await.err(), Some(503), "both eras count together");
+    let mut of_eve = eve.stream().await;
+    assert!(futures_util::FutureExt::now_or_never(of_eve.frame()).is_none());
+    // What is watched besides takes the place of what was watched before.
+    assert!(first.ask("resources/subscribe", r#"{"uri":"doc:a"}"#).await.contains("\"result\":{}"));
+    assert!(futures_util::FutureExt::now_or_never(stream.frame()).is_none());
+    caller.handle().notify_resource_updated("doc:a");
+    assert!(text(&mut stream).await.unwrap().contains(r#""uri":"doc:a""#));
+    drop(stream);
+    let mut stream = second.stream().await;
+    assert!(futures_util::FutureExt::now_or_never(stream.frame()).is_none(), "now there is room");
+}
+
+#[tokio::test]
+async fn earlier_revisions_hear_nothing_more_once_a_reload_took_their_token_away() {
+    let (tokens, policy) = (Tokens::of(&["dana", "eve"]), Hides::default());
+    let caller = Caller::new(server(&tokens, &policy));
+    let (dana, eve) = (Old::open(&caller, "dana").await, Old::open(&caller, "eve").await);
+    let (mut of_dana, mut of_eve) = (dana.stream().await, eve.stream().await);
+    for stream in [&mut of_dana, &mut of_eve] {
+        assert!(futures_util::FutureExt::now_or_never(stream.frame()).is_none());
+    }
+    let more = Tool::new("c", Effect::Read, nothing);
+    caller.handle().reload(server(&Tokens::of(&["eve"]), &policy).tool(more)).unwrap();
+    assert_eq!(text(&mut of_dana).await, None);
+    assert!(text(&mut of_eve).await.unwrap().contains("notifications/tools/list_changed"));
+}
+
+#[tokio::test]
+async fn earlier_revisions_cannot_tell_a_hidden_resource_from_an_unknown_one() {
+    let caller = Caller::new(server(&Tokens::of(&["dana"]), &Hides::words(&["b"])));
+    let dana = Old::open(&caller, "dana").await;
+    let hidden = dana.ask("resources/read", r#"{"uri":"doc:b"}"#).await;
+    let absent = dana.ask("resources/read", r#"{"uri":"doc:x"}"#).await;
+    assert!(hidden.contains("-32002"), "{hidden}");
+    assert_eq!(hidden.replace("doc:b", "doc:x"), absent);
+    for uri in ["doc:b", "doc:x"] {
+        let subscribed = dana.ask("resources/subscribe", &format!(r#"{{"uri":"{uri}"}}"#)).await;
+        assert_eq!(subscribed, r#"{"jsonrpc":"2.0","id":1,"result":{}}"#);
+    }
+    let mut stream = dana.stream().await;
+    assert!(futures_util::FutureExt::now_or_never(stream.frame()).is_none());
+    caller.handle().notify_resource_updated("doc:b");
+    assert!(futures_util::FutureExt::now_or_never(stream.frame()).is_none());
+    assert!(!dana.ask("resources/list", "{}").await.contains("doc:b"));
 }
