@@ -10,7 +10,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 /// Exit codes: 0 done; 1 the configuration cannot be read or has errors; 2 wrong usage; 3 a file cannot
 /// be written; 4 the server cannot start or stopped with an error; 5 the demonstration failed;
 /// 6 a decision is not the expected one; 7 the audit trail is broken; 8 the audit trail cannot be
-/// read, or has no such record.
+/// read, or has no such record; 9 the outcome of an effect is still unknown, or was not changed.
 #[derive(Debug, Parser)]
 #[command(name = "callgate", version, propagate_version = true)]
 pub(crate) struct Arguments {
@@ -44,6 +44,8 @@ pub(crate) enum Command {
     },
     /// Read the audit trail: search, show, verify and export it.
     Audit(Audit),
+    /// Make the tables of the store, or bring them up to date. It changes nothing that is up to date.
+    Migrate(Migrate),
     /// Keys that seal what leaves the process and must come back unchanged.
     Seal {
         #[command(subcommand)]
@@ -90,6 +92,17 @@ pub(crate) struct Check {
     /// Print one JSON object a finding instead of text.
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// Arguments of `callgate migrate`.
+#[derive(Args, Debug)]
+pub(crate) struct Migrate {
+    /// The configuration whose `[store]` table says where the store is.
+    #[arg(long, short, default_value = "callgate.toml", value_name = "FILE")]
+    pub(crate) config: PathBuf,
+    /// Print the SQL and change nothing.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
 }
 
 /// What to do with policies.
@@ -170,7 +183,8 @@ pub(crate) struct Audit {
     pub(crate) command: AuditCommand,
 }
 
-/// What to do with the trail. It is read while the server runs and never written, except by `init`.
+/// What to do with the trail. It is read while the server runs and never written, except by `init` and
+/// `reconcile`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum AuditCommand {
     /// List the newest records.
@@ -213,8 +227,40 @@ pub(crate) enum AuditCommand {
     },
     /// Print the end of the chain as one JSON object. Kept elsewhere, it shows later that the end was cut off.
     Heads,
+    /// List the effects whose outcome nobody knows, or say what became of one.
+    Reconcile(Reconcile),
     /// Make the tables of a trail in PostgreSQL, or the file of one in SQLite. It changes nothing that is there.
     Init,
+}
+
+/// Arguments of `callgate audit reconcile`.
+#[derive(Args, Debug)]
+pub(crate) struct Reconcile {
+    /// The call whose effect is meant, as the list and its receipt name it. Without it, all unknown ones are listed.
+    pub(crate) call: Option<String>,
+    /// What became of the effect. Without it the backend is asked, where the tool says that it can be.
+    #[arg(long, value_enum, requires = "call", requires = "reason")]
+    pub(crate) outcome: Option<Outcome>,
+    /// How that is known, for the trail.
+    #[arg(long, value_name = "TEXT", requires = "outcome")]
+    pub(crate) reason: Option<String>,
+    /// Who says so, for the trail. Default: the name of the account.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) by: Option<String>,
+    /// Print one JSON object an effect instead of a table.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// What became of an effect.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Outcome {
+    /// It happened; a repeated call is told so.
+    Committed,
+    /// It did not happen; the same key may be tried again.
+    Failed,
+    /// It happened and was taken back; a repeated call is told so.
+    Compensated,
 }
 
 /// Which records are meant. Everything that is given must hold.

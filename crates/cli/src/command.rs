@@ -5,6 +5,7 @@ pub(crate) mod check;
 pub(crate) mod demo;
 pub(crate) mod generate;
 pub(crate) mod init;
+pub(crate) mod migrate;
 pub(crate) mod policy;
 pub(crate) mod seal;
 pub(crate) mod serve;

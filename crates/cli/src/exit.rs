@@ -23,6 +23,8 @@ pub(crate) enum Failure {
     Broken,
     /// The audit trail cannot be read, or has no such record.
     Trail(String),
+    /// The outcome of an effect is still unknown, or was not changed.
+    Unsettled(String),
     /// The call of the demonstration was not answered as it should be.
     Demo(String),
 }
@@ -39,6 +41,7 @@ impl Failure {
             Self::Decisions { .. } => ExitCode::from(6),
             Self::Broken => ExitCode::from(7),
             Self::Trail(_) => ExitCode::from(8),
+            Self::Unsettled(_) => ExitCode::from(9),
         }
     }
 }
@@ -47,7 +50,9 @@ impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Configuration => f.write_str("the configuration is not served; see the findings above"),
-            Self::Serve(problem) | Self::Trail(problem) | Self::Usage(problem) => f.write_str(problem),
+            Self::Serve(problem) | Self::Trail(problem) | Self::Usage(problem) | Self::Unsettled(problem) => {
+                f.write_str(problem)
+            }
             Self::Broken => f.write_str("the audit trail is not what was written; see above"),
             Self::File { path, problem, remedy } => write!(f, "{}: {problem}; {remedy}", path.display()),
             Self::Decisions { failed: 1 } => f.write_str("a decision is not the expected one; see above"),

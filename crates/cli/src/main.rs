@@ -40,6 +40,7 @@ fn run(command: Command) -> Result<(), Failure> {
         Command::Check(check) => command::check::run(&check),
         Command::Policy { command } => command::policy::run(&command),
         Command::Audit(audit) => command::audit::run(&audit),
+        Command::Migrate(migrate) => command::migrate::run(&migrate),
         Command::Seal { command } => command::seal::run(&command),
         Command::Demo(demo) => command::demo::run(&demo),
         Command::Generate { part } => {

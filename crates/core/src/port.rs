@@ -25,7 +25,7 @@ pub use authenticate::{Authenticate, Authorization, Credentials, LocalIdentity, 
 pub use callgate_protocol::logging::LogLevel;
 pub use clock::{Clock, Entropy, EntropyError, SystemClock, SystemEntropy, Timestamp};
 pub use delegate::{CallerToken, Delegate, Delegated};
-pub use execute::{Execute, Execution};
+pub use execute::{Execute, Execution, Unresolved, Verdict};
 pub use handles::{HandleKind, HandleRow, HandleStore, Put, RowBounds};
 pub use ledger::{
     Claim, EffectKey, Ending, Ledger, MemoryLedger, MemoryLedgerLimits, NoLedger, Replay, Reservation, Row,

@@ -5,13 +5,17 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
-use crate::contract::Contract;
+use futures_util::FutureExt as _;
+use tokio::time::timeout_at;
+
 use crate::contract::digest::Digest;
+use crate::contract::{Contract, Resolution};
 use crate::limits::Limits;
 use crate::offer::{Offer, OfferKind};
-use crate::port::{Approvals, Authenticate, Delegate, Execute, Policy};
+use crate::port::{Approvals, Authenticate, Delegate, Execute, Policy, Unresolved, Verdict};
 use crate::principal::Principal;
 use crate::refusal::{Code, Refusal};
 use crate::seal::KeyRing;
@@ -42,6 +46,23 @@ impl Tool {
     #[must_use]
     pub fn contract(&self) -> &Contract {
         &self.contract
+    }
+
+    /// Asks the backend of the tool about an effect whose outcome is unknown. A tool that leaves that to a person is
+    /// not asked, and a panic is no answer.
+    pub async fn resolve(&self, effect: &Unresolved<'_>) -> Verdict {
+        if self.contract.resolution() != Some(Resolution::Backend) {
+            return Verdict::CannotTell;
+        }
+        let asked = AssertUnwindSafe(async { self.execute.resolve(effect).await }).catch_unwind();
+        match timeout_at(effect.deadline, asked).await {
+            Ok(Ok(verdict)) => verdict,
+            Ok(Err(_panic)) => {
+                tracing::error!(tool = %self.contract.name(), "asking about an effect panicked");
+                Verdict::CannotTell
+            }
+            Err(_elapsed) => Verdict::CannotTell,
+        }
     }
 }
 

@@ -15,7 +15,7 @@ use callgate_server::Tls;
 use futures_util::StreamExt as _;
 
 use crate::callers::Settings;
-use crate::config::{Config, Finding, Limits};
+use crate::config::{Config, Effect, Finding, Limits};
 use crate::cursor::Seals;
 use crate::files::FileState;
 
@@ -61,6 +61,7 @@ pub(crate) async fn build(config: &Config, directory: &Path, limits: &Limits, se
     check_names(config, &mut built.findings);
     check_sources(config, &mut built.findings);
     check_server(config, &mut built.findings);
+    check_store(config, &mut built.findings);
     let judge = Judge { config, directory, limits, gate: &gate, opened: &opened, seals };
     let judged: Vec<_> = futures_util::stream::iter(&config.tool)
         .map(|tool| judge.tool(tool))
@@ -124,6 +125,22 @@ fn check_server(config: &Config, findings: &mut Vec<Finding>) {
         for found in lint_text(member, text.as_str()) {
             findings.push(Finding::error(found.rule, found.message, found.remedy).at(text.place().clone()));
         }
+    }
+}
+
+/// An effect that nothing keeps would happen again when its call is repeated.
+fn check_store(config: &Config, findings: &mut Vec<Finding>) {
+    if config.store.is_some() {
+        return;
+    }
+    for tool in &config.tool {
+        let Some(effect) = tool.effect.as_ref().filter(|effect| ***effect > Effect::Preview) else {
+            continue;
+        };
+        let message = format!("`{}` changes something, and the file has no [store]", tool.name.as_str());
+        let remedy = "add `[store]` with `kind = \"sqlite\"` and `path = \"store.db\"`, and run `callgate migrate`: \
+                      without a ledger a repeated call would be done twice";
+        findings.push(Finding::error("no_store", message, remedy).at(effect.place().clone()));
     }
 }
 

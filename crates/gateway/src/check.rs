@@ -19,7 +19,12 @@ use crate::load::load;
 pub fn check(path: impl AsRef<Path>) -> Report {
     let seals = seals();
     let clock = Arc::clone(&seals.clock);
-    let loaded = load(path.as_ref(), &Limits::default(), &Arc::new(seals));
+    let path = path.as_ref();
+    let mut loaded = load(path, &Limits::default(), &Arc::new(seals));
+    let directory = path.parent().unwrap_or_else(|| Path::new(""));
+    if let Some(finding) = crate::store::check(&loaded.config, directory) {
+        loaded.report = Report::new(loaded.report.findings().iter().cloned().chain([finding]).collect());
+    }
     // Policies are judged only with tools that have no error, so that they are not blamed for theirs.
     let Some(policies) = loaded.policies.filter(|_| !loaded.report.has_errors()) else {
         return loaded.report;

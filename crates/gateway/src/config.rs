@@ -26,6 +26,7 @@ mod secret;
 mod server;
 mod shape;
 mod source;
+mod store;
 mod template;
 mod text;
 mod tls;
@@ -48,6 +49,7 @@ pub use source::{
     ConnectionUrl, CredentialKind, CredentialTable, HttpSource, Kind, PostgresSource, RepositorySource, Sent,
     Source, SqliteSource,
 };
+pub use store::{StoreKind, StoreTable};
 pub use template::{Part, Template};
 pub use tls::{TlsEnd, TlsTable};
 pub use tool::{
@@ -82,6 +84,8 @@ pub struct Config {
     pub audit: Option<AuditTable>,
     /// How much is kept of results that leave as a link.
     pub artifacts: Option<ArtifactsTable>,
+    /// Where effects are kept; a tool that changes something needs it.
+    pub store: Option<StoreTable>,
     /// The keys that seal state and cursors; without them a key that only this process knows.
     pub seal: Option<SealTable>,
     /// Bounds for every tool that does not set its own.
@@ -131,6 +135,7 @@ impl Config {
         let tls = root.table("tls", "[tls]").map(TlsTable::read);
         let audit = root.table("audit", "[audit]").map(AuditTable::read);
         let artifacts = root.table("artifacts", "[artifacts]").map(ArtifactsTable::read);
+        let store = root.table("store", "[store]").map(StoreTable::read);
         let seal = root.table("seal", "[seal]").map(SealTable::read);
         let limit_table = root.table("limits", "[limits]").map(LimitsTable::read);
         let mut sources = root.named_tables("source");
@@ -146,6 +151,7 @@ impl Config {
             tls,
             audit,
             artifacts,
+            store,
             seal,
             limits: limit_table,
             source: sources

@@ -21,7 +21,8 @@ use crate::callers::{self, Kept};
 use crate::config::{Config, Finding, Limits, Located, Report};
 use crate::cursor::Seals;
 use crate::load::{Loaded, load};
-use crate::reload::{Reloader, WatchError};
+use crate::reload::{KeptTables, Reloader, WatchError};
+use crate::store::OpenStore;
 
 /// The version of a server whose file gives none.
 const VERSION: &str = "0.0.0";
@@ -59,6 +60,7 @@ pub struct Gate {
     recipe: Recipe,
     /// Outlives every snapshot, so it is not part of how one is made.
     trail: Option<Trail>,
+    store: Option<OpenStore>,
 }
 
 /// How each snapshot is made.
@@ -72,10 +74,10 @@ pub(crate) struct Recipe {
 }
 
 impl Gate {
-    /// Loads a file and opens its audit trail. It may be called inside and outside of a runtime.
+    /// Loads a file and opens its audit trail and its store. It may be called inside and outside of a runtime.
     ///
     /// # Errors
-    /// Everything that is wrong with the file, and a trail that cannot be written.
+    /// Everything that is wrong with the file, a trail that cannot be written, a store without its tables.
     pub fn from_file(path: impl AsRef<Path>) -> Result<Self, Report> {
         let path = path.as_ref();
         let entropy = SystemEntropy::default();
@@ -107,8 +109,11 @@ impl Gate {
         let (name, version) = identity(&loaded.config);
         let trail = crate::trail::open(&loaded.config, directory, (&name, &version))
             .map_err(|finding| Report::new(vec![finding]))?;
+        let about = format!("{name} {version}, process {}", std::process::id());
+        let store = crate::store::open(&loaded.config, directory, &about)
+            .map_err(|finding| Report::new(vec![finding]))?;
         recipe.kept.begin(loaded.tls.clone());
-        Ok(Self { loaded, recipe, trail })
+        Ok(Self { loaded, recipe, trail, store })
     }
 
     /// Adds a tool of Rust.
@@ -199,10 +204,10 @@ impl Gate {
     /// # Errors
     /// Every fault of a tool of Rust, and names that two tools share.
     pub fn build(self) -> Result<(Server, Reloader), BuildError> {
-        let Self { loaded, recipe, trail } = self;
-        let (files, audit) = (loaded.files.clone(), loaded.config.audit.clone());
-        let server = recipe.builder(loaded, trail).build()?;
-        let reloader = Reloader::new(recipe, server.handle(), files, audit);
+        let Self { loaded, recipe, trail, store } = self;
+        let (files, kept) = (loaded.files.clone(), KeptTables::of(&loaded.config));
+        let server = recipe.builder(loaded, trail, store).build()?;
+        let reloader = Reloader::new(recipe, server.handle(), files, kept);
         Ok((server, reloader))
     }
 
@@ -273,8 +278,13 @@ impl Recipe {
         loaded
     }
 
-    /// The builder of a snapshot; the trail belongs to the first one.
-    pub(crate) fn builder(&self, loaded: Loaded, trail: Option<Trail>) -> ServerBuilder {
+    /// The builder of a snapshot; the trail and the store belong to the first one.
+    pub(crate) fn builder(
+        &self,
+        loaded: Loaded,
+        trail: Option<Trail>,
+        store: Option<OpenStore>,
+    ) -> ServerBuilder {
         let Loaded { config, tools, policies, gate_limits, settings, keys, bearer, .. } = loaded;
         let text = |value: Option<&Located<String>>| value.map(|text| text.trim().to_owned());
         let server = config.server.as_ref();
@@ -282,6 +292,9 @@ impl Recipe {
         let mut builder = Server::builder(name, version).keys(keys);
         if let Some(trail) = trail {
             builder = builder.audit(trail);
+        }
+        if let Some(store) = store {
+            builder = builder.ledger(store.ledger);
         }
         let mut limits = callgate_server::Limits::default();
         limits.gate = gate_limits;

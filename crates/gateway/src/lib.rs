@@ -20,6 +20,7 @@ mod reload;
 mod repository_tool;
 mod review;
 mod sql_tool;
+pub mod store;
 pub mod trail;
 
 pub use check::check;

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use callgate_server::{BuildError, Handle};
 
-use crate::config::{AuditTable, Finding, Report, TlsTable};
+use crate::config::{AuditTable, Config, Finding, Place, Report, StoreTable, TlsTable};
 use crate::files::FileState;
 use crate::gate::Recipe;
 
@@ -38,8 +38,41 @@ struct Shared {
     handle: Handle,
     /// The files as the last load read them, also one that failed: correcting any must be noticed.
     files: Mutex<Vec<FileState>>,
-    /// The trail that was opened at the start.
+    kept: KeptTables,
+}
+
+/// The tables whose stores were opened at the start and stay open, whatever the file says later.
+pub(crate) struct KeptTables {
     audit: Option<AuditTable>,
+    store: Option<StoreTable>,
+}
+
+impl KeptTables {
+    pub(crate) fn of(config: &Config) -> Self {
+        Self { audit: config.audit.clone(), store: config.store.clone() }
+    }
+
+    /// What the file says now and is not done.
+    fn stale(&self, now: &Config) -> impl Iterator<Item = Finding> {
+        let audit = match (&self.audit, &now.audit) {
+            (Some(one), Some(other)) => one.says_the_same(other),
+            (one, other) => one.is_none() && other.is_none(),
+        };
+        let store = match (&self.store, &now.store) {
+            (Some(one), Some(other)) => one.says_the_same(other),
+            (one, other) => one.is_none() && other.is_none(),
+        };
+        let finding = |code, name, place: Option<Place>| {
+            let message = format!("[{name}] has changed and takes effect when the server is started again");
+            let finding = Finding::warning(code, message, "restart the server");
+            place.map_or(finding.clone(), |place| finding.at(place))
+        };
+        let audit_place = now.audit.as_ref().map(|table| table.place.clone());
+        let store_place = now.store.as_ref().map(|table| table.place.clone());
+        let audit = (!audit).then(|| finding("audit_unchanged", "audit", audit_place));
+        let store = (!store).then(|| finding("store_unchanged", "store", store_place));
+        audit.into_iter().chain(store)
+    }
 }
 
 /// Why a file was not put in force. The one before it still is.
@@ -60,13 +93,8 @@ pub enum ReloadError {
 pub struct WatchError(#[source] notify::Error);
 
 impl Reloader {
-    pub(crate) fn new(
-        recipe: Recipe,
-        handle: Handle,
-        files: Vec<FileState>,
-        audit: Option<AuditTable>,
-    ) -> Self {
-        Self { shared: Arc::new(Shared { recipe, handle, files: Mutex::new(files), audit }) }
+    pub(crate) fn new(recipe: Recipe, handle: Handle, files: Vec<FileState>, kept: KeptTables) -> Self {
+        Self { shared: Arc::new(Shared { recipe, handle, files: Mutex::new(files), kept }) }
     }
 
     /// Loads the file and puts it in force, and gives back what should be better about it. It blocks
@@ -138,27 +166,14 @@ impl Shared {
             return Err(ReloadError::Refused(loaded.report));
         }
         let mut findings = loaded.report.findings().to_vec();
-        findings.extend(self.stale_audit(loaded.config.audit.as_ref()));
+        findings.extend(self.kept.stale(&loaded.config));
         let (tls, table) = (loaded.tls.clone(), loaded.config.tls.clone());
-        self.handle.reload(self.recipe.builder(loaded, None))?;
+        self.handle.reload(self.recipe.builder(loaded, None, None))?;
         // Only now: a certificate belongs to the file that is in force, and not to one that was refused.
         if !self.recipe.replace_certificate(tls.as_ref()) {
             findings.push(stale_tls(table.as_ref()));
         }
         Ok(Report::new(findings))
-    }
-
-    /// The trail stays the one that was opened at the start, whatever the file says now.
-    fn stale_audit(&self, now: Option<&AuditTable>) -> Option<Finding> {
-        let same = match (self.audit.as_ref(), now) {
-            (Some(one), Some(other)) => one.says_the_same(other),
-            (None, None) => true,
-            _ => false,
-        };
-        let message = "[audit] has changed and takes effect when the server is started again";
-        let finding = Finding::warning("audit_unchanged", message, "restart the server");
-        let place = now.map(|table| table.place.clone());
-        (!same).then(|| place.map_or(finding.clone(), |place| finding.at(place)))
     }
 
     fn files(&self) -> Vec<FileState> {

@@ -6,8 +6,8 @@
 use std::path::Path;
 
 use callgate_adapters::audit::{
-    self, Failure, PostgresReader, PostgresStore, Reader, Retention, SqliteReader, SqliteStore, Store as _,
-    Trail,
+    self, Body, Failure, PostgresReader, PostgresStore, Reader, Retention, SqliteReader, SqliteStore,
+    Store as _, StoreError, Trail,
 };
 
 use crate::build::read_url;
@@ -138,6 +138,24 @@ impl Reading {
         }
         let made = audit::init_postgres(&self.url()?);
         made.map_err(|error| unwritable(format!("{error}; {}", error.remedy)))
+    }
+
+    /// Adds one record of something that is no call.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn append(&self, body: &Body) -> Result<(), ReadingError> {
+        let unwritable = |error: StoreError| {
+            ReadingError::Trail(Failure::Unreachable(format!("{error}; {}", error.remedy)))
+        };
+        let table = self.config.audit.as_ref();
+        let options = table.map_or_else(|| audit::Options::new("", ""), |table| options(table, ("", "")));
+        if let Some(path) = table.and_then(|table| table.path.as_ref()) {
+            let mut store = SqliteStore::new(self.directory.join(path.as_str()));
+            return store.append(&[body], &options).map_err(unwritable);
+        }
+        let mut store = PostgresStore::new(&self.url()?).map_err(unwritable)?;
+        store.append(&[body], &options).map_err(unwritable)
     }
 
     /// What the file lets be removed, by age and by size.

@@ -1,7 +1,7 @@
 //! `callgate audit`: finding records, checking the chain, taking the trail elsewhere.
 //!
 //! It reads beside a server that runs and never writes, except for `init`, which makes what is not
-//! there.
+//! there, and `reconcile`, which records what became of an effect.
 
 use std::io::Read as _;
 use std::path::Path;
@@ -19,6 +19,7 @@ use crate::args::{Audit, AuditCommand, AuditFilter, AuditShown};
 use crate::exit::Failure;
 use crate::print::{say, warn_line};
 
+mod reconcile;
 mod table;
 
 use table::{Table, visible};
@@ -29,8 +30,13 @@ const PAGE: u32 = 2000;
 const BREAKS: usize = 100;
 
 pub(crate) fn run(audit: &Audit) -> Result<(), Failure> {
+    if let AuditCommand::Reconcile(arguments) = &audit.command {
+        return reconcile::run(&audit.config, arguments);
+    }
     let reading = Reading::of(&audit.config).map_err(failed)?;
     match &audit.command {
+        // It needs the store, and the trail only where there is one.
+        AuditCommand::Reconcile(_) => Ok(()),
         AuditCommand::Init => {
             let store = reading.init().map_err(failed)?;
             say!("the trail is there; its store is {store}");

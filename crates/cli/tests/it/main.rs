@@ -10,4 +10,5 @@ mod http_tools;
 mod policy;
 mod seal;
 mod serve;
+mod store;
 mod support;

@@ -3,9 +3,13 @@
 //! An executor must never check what the pipeline has checked, and never answer for another tool.
 //! Native handlers, SQL tools and later HTTP and upstream tools implement it.
 
-use super::Answer;
+use tokio::time::Instant;
+
+use super::{Answer, EffectKey, StoredResult};
+use crate::contract::Contract;
 use crate::invocation::Invocation;
 use crate::outcome::ToolOutput;
+use crate::receipt::CallId;
 use crate::refusal::Refusal;
 
 /// How a tool ended.
@@ -33,4 +37,55 @@ pub enum Execution {
 pub trait Execute: Send + Sync {
     /// Runs the tool for one invocation.
     fn execute<'a>(&'a self, invocation: &'a Invocation<'a>) -> Answer<'a, Execution>;
+
+    /// Asks the backend whether an effect happened whose outcome is unknown. Only a tool that declares
+    /// [`Resolution::Backend`](crate::contract::Resolution::Backend) is asked.
+    ///
+    /// It must not repeat the effect, and must say that it did not happen only where the backend can prove it: also
+    /// of a run that goes on somewhere, which then must not come through any more. The key with which the backend
+    /// keeps the effect is what proves that.
+    fn resolve<'a>(&'a self, _effect: &'a Unresolved<'a>) -> Answer<'a, Verdict> {
+        Answer::now(Verdict::CannotTell)
+    }
+}
+
+/// An effect of which nobody knows whether it happened.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Unresolved<'a> {
+    /// Which intention it is: the key that [`Invocation::effect_key`] gave.
+    pub key: EffectKey,
+    /// The call that tried it.
+    pub call: CallId,
+    /// The tool.
+    pub contract: &'a Contract,
+    /// On whose data.
+    pub tenant: Option<&'a str>,
+    /// Until when an answer is wanted.
+    pub deadline: Instant,
+}
+
+impl<'a> Unresolved<'a> {
+    /// A question about an effect.
+    #[must_use]
+    pub const fn new(
+        key: EffectKey,
+        call: CallId,
+        contract: &'a Contract,
+        tenant: Option<&'a str>,
+        deadline: Instant,
+    ) -> Self {
+        Self { key, call, contract, tenant, deadline }
+    }
+}
+
+/// What a backend shows of an effect.
+#[derive(Clone, Debug)]
+pub enum Verdict {
+    /// It happened; with the result where the backend keeps that too.
+    Happened(Option<StoredResult>),
+    /// It did not happen, and no run that goes on can make it happen.
+    DidNotHappen,
+    /// The backend was not reached, or does not know.
+    CannotTell,
 }

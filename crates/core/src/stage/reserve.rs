@@ -10,8 +10,10 @@ use tokio::time::{Instant, timeout_at};
 use super::approve::Approved;
 use super::validate::Validated;
 use crate::entry::Entry;
-use crate::port::{Claim, EffectKey, Ending, IdempotencyDecision, Ledger, Replay, Reservation, Row};
-use crate::receipt::EffectStatus;
+use crate::port::{
+    Claim, EffectKey, Ending, IdempotencyDecision, Ledger, Replay, Reservation, Row, Unresolved, Verdict,
+};
+use crate::receipt::{CallId, EffectStatus};
 use crate::refusal::{Code, Refusal};
 use crate::snapshot::Snapshot;
 
@@ -102,6 +104,7 @@ pub async fn reserve<'r>(
         return Ok(Reserved { approved, place: Place::NotNeeded });
     };
     claim.replay_only = approved.is_replay_only();
+    let mut asked = false;
     let place = loop {
         let answer = ledger.reserve(claim).within(snapshot.limits.port_timeout).await;
         match answer.map_err(|_elapsed| silent())?? {
@@ -123,6 +126,10 @@ pub async fn reserve<'r>(
                 let message = "another call with the same idempotency key has not ended yet";
                 return Err(Refusal::new(Code::CallInFlight, message).with_detail(other));
             }
+            // Once: the backend may keep the key with the effect, and then it is known after all.
+            Reservation::Unknown(other) if !mem::replace(&mut asked, true) => {
+                resolve(snapshot, ledger, approved.validated(), &claim, other).await?;
+            }
             Reservation::Unknown(other) => {
                 entry.idempotency(IdempotencyDecision::Unknown, EffectStatus::Unknown);
                 let message = format!(
@@ -142,6 +149,28 @@ pub async fn reserve<'r>(
         }
     };
     Ok(Reserved { approved, place })
+}
+
+/// Asks the backend about an effect that an earlier call left unknown, and tells the ledger what it shows.
+async fn resolve(
+    snapshot: &Snapshot,
+    ledger: &dyn Ledger,
+    validated: &Validated<'_>,
+    claim: &Claim<'_>,
+    other: CallId,
+) -> Result<(), Refusal> {
+    let deadline = claim.deadline.min(Instant::now() + snapshot.limits.port_timeout);
+    let tenant = claim.principal.tenant.as_deref();
+    let effect = Unresolved::new(claim.key, other, claim.contract, tenant, deadline);
+    let verdict = validated.resolved().tool().resolve(&effect).await;
+    let (ending, state) = match &verdict {
+        Verdict::Happened(result) => (Ending::Committed(result.as_ref()), "committed"),
+        Verdict::DidNotHappen => (Ending::Failed, "failed"),
+        Verdict::CannotTell => return Ok(()),
+    };
+    tracing::info!(call = %other, state, "the backend showed what became of an unknown effect");
+    let answer = ledger.settle(Row::new(claim.key, other), ending);
+    answer.within(snapshot.limits.port_timeout).await.unwrap_or_else(|_elapsed| Err(silent()))
 }
 
 /// What a call asks of the ledger; nothing where its tool changes nothing.

@@ -5,9 +5,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use callgate_core::contract::{Contract, Definition, Effect, Idempotency, KeyScope, KeySource, Resolution};
+use callgate_core::invocation::Invocation;
 use callgate_core::limits::Limits;
 use callgate_core::outcome::{Outcome, Settled, ToolOutput};
-use callgate_core::port::{Answer, Execution, LocalIdentity, MemoryLedgerLimits};
+use callgate_core::port::{
+    Answer, Execute, Execution, LocalIdentity, MemoryLedgerLimits, StoredResult, Unresolved, Verdict,
+};
 use callgate_core::principal::Principal;
 use callgate_core::refusal::{Code, Refusal, Retry};
 use callgate_core::snapshot::Tool;
@@ -376,4 +379,46 @@ fn a_tool_above_preview_must_say_how_a_repeat_is_recognised_and_who_resolves_an_
             Some(Idempotency::new(KeySource::Input).with_retention(Duration::from_secs(367 * 24 * 60 * 60)));
     });
     assert_eq!(found.len(), 1, "{found:?}");
+}
+
+/// A tool whose backend says what it says.
+struct Asked(Arc<AtomicUsize>, Verdict);
+
+impl Execute for Asked {
+    fn execute<'a>(&'a self, _: &'a Invocation<'a>) -> Answer<'a, Execution> {
+        Answer::now(match self.0.fetch_add(1, Ordering::Relaxed) {
+            0 => Execution::Failed(Refusal::new(Code::SourceUnavailable, "gone")),
+            run => Execution::Complete(ToolOutput::structured((run + 1).to_string())),
+        })
+    }
+
+    fn resolve<'a>(&'a self, _: &'a Unresolved<'a>) -> Answer<'a, Verdict> {
+        Answer::now(self.1.clone())
+    }
+}
+
+#[tokio::test]
+async fn a_backend_that_keeps_the_key_says_what_became_of_an_unknown_effect() {
+    let kept = StoredResult::new(None, Some("1".to_owned()), None);
+    for (resolution, verdict, expected, effect_then, runs_then) in [
+        (Resolution::Backend, Verdict::Happened(Some(kept.clone())), "complete", "committed", 1),
+        (Resolution::Backend, Verdict::Happened(None), "result_not_kept", "committed", 1),
+        (Resolution::Backend, Verdict::DidNotHappen, "complete", "committed", 2),
+        (Resolution::Backend, Verdict::CannotTell, "outcome_unknown", "", 1),
+        (Resolution::Person, Verdict::Happened(Some(kept)), "outcome_unknown", "", 1),
+    ] {
+        let runs = Arc::new(AtomicUsize::new(0));
+        let mut definition = changing("pay", Effect::Append, KeySource::Input);
+        definition.resolution = Some(resolution);
+        let contract = Contract::new(&definition, &Limits::default()).unwrap();
+        let tool = Arc::new(Tool::new(contract, Asked(Arc::clone(&runs), verdict.clone())));
+        let gate = gate([tool], MemoryLedgerLimits::DEFAULT);
+        assert_eq!(code(&gate.call("pay", "{}").await), "outcome_unknown");
+        let second = gate.call("pay", "{}").await;
+        assert_eq!(code(&second), expected, "{resolution:?} {verdict:?}");
+        if !effect_then.is_empty() {
+            assert_eq!(effect(&second), effect_then, "{resolution:?} {verdict:?}");
+        }
+        assert_eq!(runs.load(Ordering::Relaxed), runs_then, "{resolution:?} {verdict:?}");
+    }
 }

@@ -59,7 +59,8 @@ pub enum Durability {
 const ON_FAILURE: &[(&str, OnFailure)] =
     &[("refuse", OnFailure::Refuse), ("serve_reads", OnFailure::ServeReads)];
 
-const DURABILITY: &[(&str, Durability)] = &[("full", Durability::Full), ("normal", Durability::Normal)];
+pub(super) const DURABILITY: &[(&str, Durability)] =
+    &[("full", Durability::Full), ("normal", Durability::Normal)];
 
 impl AuditTable {
     pub(super) fn read(mut table: Table<'_, '_>) -> Self {

@@ -139,7 +139,10 @@ impl MemoryLedger {
 
     fn end(&self, row: Row, ending: Ending<'_>) {
         let mut rows = self.rows();
-        let Some(entry) = rows.get_mut(&row.key).filter(|entry| entry.call == row.call) else { return };
+        let open = |entry: &&mut Entry| {
+            entry.call == row.call && matches!(entry.state, State::Executing | State::Unknown)
+        };
+        let Some(entry) = rows.get_mut(&row.key).filter(open) else { return };
         match ending {
             Ending::Released => {
                 rows.remove(&row.key);
