@@ -23,7 +23,7 @@ mod tools;
 mod types;
 
 pub use engine::CedarPolicy;
-pub use explain::{ExplainedPolicy, Explanation, PolicyCase, PolicyChange, PolicyState};
+pub use explain::{Changed, ExplainedPolicy, Explanation, PolicyCase, PolicyChange, PolicyState};
 pub use fault::{PolicyFault, PolicySeverity};
 pub use limits::PolicyLimits;
 pub use load::{Loaded, load};

@@ -82,8 +82,20 @@ pub enum PolicyChange {
     Scope(String),
     /// The caller belongs to that tenant.
     Tenant(String),
-    /// These policies forbid it.
+    /// These policies forbid it, or forbid to see the tool.
     Without(Vec<String>),
+}
+
+/// What a change would make of a call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Changed {
+    /// What has to change.
+    pub change: PolicyChange,
+    /// Whether the caller then sees the tool.
+    pub visible: bool,
+    /// What is then decided of the call.
+    pub decision: Decision,
 }
 
 /// Why a call is decided as it is.
@@ -102,8 +114,8 @@ pub struct Explanation {
     pub list: Vec<ExplainedPolicy>,
     /// The policies about calling it.
     pub call: Vec<ExplainedPolicy>,
-    /// What would change the decision, and into what.
-    pub changes: Vec<(PolicyChange, Decision)>,
+    /// What would make it better: show a tool that is hidden, or permit more.
+    pub changes: Vec<Changed>,
 }
 
 /// Changes that are tried.
@@ -130,7 +142,7 @@ impl CedarPolicy {
             inexpressible: expressed.inexpressible.into_iter().collect(),
             list: self.each(&judged.list, &caller, |alone| self.list(alone, judged, principal, &caller, at)),
             call: self.each(&judged.call, &caller, |alone| self.call(alone, judged, &caller, asked)),
-            changes: self.changes(place, judged, asked, &decision),
+            changes: self.changes(place, judged, asked, &decision)?,
             decision,
         })
     }
@@ -167,25 +179,25 @@ impl CedarPolicy {
         concerned.rules.iter().filter_map(explained).collect()
     }
 
-    /// What would make a call that is not permitted permitted, or dependent on an approval only.
+    /// What would show a tool that is hidden, or make a call that is not permitted permitted or dependent on an
+    /// approval only.
     fn changes(
         &self,
         place: usize,
         judged: &Judged,
         asked: Asked<'_>,
         decision: &Decision,
-    ) -> Vec<(PolicyChange, Decision)> {
-        let rank = |decision: &Decision| match decision {
-            Decision::Permit { .. } => 2,
-            Decision::NeedsApproval { .. } => 1,
-            _ => 0,
-        };
+    ) -> Result<Vec<Changed>, String> {
+        let caller = self.caller(asked.principal)?;
+        let before = rank(self.sees(place, &caller, asked), decision);
         let mut changes = Vec::new();
         let mut try_with = |change: PolicyChange, principal: &Principal, approved: bool| {
             let Ok(caller) = self.caller(principal) else { return };
-            let other = self.decided(place, judged, &caller, Asked { principal, approved, ..asked });
-            if rank(&other) > rank(decision) {
-                changes.push((change, other));
+            let asked = Asked { principal, approved, ..asked };
+            let decision = self.decided(place, judged, &caller, asked);
+            let visible = self.sees(place, &caller, asked);
+            if rank(visible, &decision) > before {
+                changes.push(Changed { change, visible, decision });
             }
         };
         if !asked.approved {
@@ -201,8 +213,8 @@ impl CedarPolicy {
             }
             try_with(change, &principal, asked.approved);
         }
-        changes.extend(self.without_prohibitions(judged, asked, decision));
-        changes
+        changes.extend(self.without_prohibitions(judged, asked)?);
+        Ok(changes)
     }
 
     /// Groups, scopes and tenants that policies name and the caller lacks.
@@ -229,33 +241,68 @@ impl CedarPolicy {
         candidates.into_iter().take(CHANGES).collect()
     }
 
-    /// What would be decided without the policies that forbid the call.
-    fn without_prohibitions(
-        &self,
-        judged: &Judged,
-        asked: Asked<'_>,
-        decision: &Decision,
-    ) -> Option<(PolicyChange, Decision)> {
-        let Decision::Deny { policies, errors } = decision else { return None };
-        if policies.is_empty() || !errors.is_empty() {
-            return None;
+    /// What would be without the policies that forbid to see the tool, and without those that forbid the call
+    /// besides.
+    fn without_prohibitions(&self, judged: &Judged, asked: Asked<'_>) -> Result<Vec<Changed>, String> {
+        let caller = self.caller(asked.principal)?;
+        let lists = |concerned: &Concerned| self.list(concerned, judged, asked.principal, &caller, asked.at);
+        let calls = |concerned: &Concerned| self.verdict_of_call(concerned, judged, &caller, asked);
+        let mut changes = Vec::new();
+        let mut removed = Vec::new();
+        let listed = lists(&judged.list);
+        if !listed.permitted {
+            let Some(forbidding) = forbidding(&listed) else { return Ok(changes) };
+            if !lists(&self.without(&judged.list, forbidding)?).permitted {
+                return Ok(changes);
+            }
+            removed.extend_from_slice(forbidding);
+            changes.push(Changed {
+                change: PolicyChange::Without(removed.clone()),
+                visible: true,
+                decision: calls(&self.without(&judged.call, &removed)?),
+            });
         }
-        let kept: Vec<usize> = judged
-            .call
-            .rules
-            .iter()
-            .copied()
-            .filter(|at| self.rules.get(*at).is_some_and(|rule| !policies.contains(&rule.id)))
-            .collect();
-        let kept_rules = || kept.iter().filter_map(|at| self.rules.get(*at));
-        let set = PolicySet::from_policies(kept_rules().map(|rule| rule.policy.clone())).ok()?;
-        let mut mentions = Mentions::default();
-        kept_rules().for_each(|rule| mentions.add(&rule.mentions));
-        let concerned = Concerned { rules: kept, set, mentions };
-        let caller = self.caller(asked.principal).ok()?;
-        let verdict = self.call(&concerned, judged, &caller, asked);
-        verdict.permitted.then(|| {
-            (PolicyChange::Without(policies.clone()), Decision::Permit { policies: verdict.policies })
-        })
+        let called = match changes.last() {
+            Some(shown) => shown.decision.clone(),
+            None => calls(&judged.call),
+        };
+        let Decision::Deny { policies, errors } = called else { return Ok(changes) };
+        if policies.is_empty() || !errors.is_empty() {
+            return Ok(changes);
+        }
+        removed.extend(policies);
+        removed.sort();
+        let decision = calls(&self.without(&judged.call, &removed)?);
+        if matches!(decision, Decision::Permit { .. }) {
+            changes.push(Changed { change: PolicyChange::Without(removed), visible: true, decision });
+        }
+        Ok(changes)
     }
+
+    /// The same policies without some of them.
+    fn without(&self, concerned: &Concerned, removed: &[String]) -> Result<Concerned, String> {
+        let is_kept = |at: &usize| self.rules.get(*at).is_some_and(|rule| !removed.contains(&rule.id));
+        let rules: Vec<usize> = concerned.rules.iter().copied().filter(is_kept).collect();
+        let kept = || rules.iter().filter_map(|at| self.rules.get(*at));
+        let set = PolicySet::from_policies(kept().map(|rule| rule.policy.clone()))
+            .map_err(|error| error.to_string())?;
+        let mut mentions = Mentions::default();
+        kept().for_each(|rule| mentions.add(&rule.mentions));
+        Ok(Concerned { rules, set, mentions })
+    }
+}
+
+/// How good it is for the caller.
+fn rank(visible: bool, decision: &Decision) -> u8 {
+    match decision {
+        _ if !visible => 0,
+        Decision::Permit { .. } => 3,
+        Decision::NeedsApproval { .. } => 2,
+        _ => 1,
+    }
+}
+
+/// The policies that forbid, if nothing else stands in the way.
+fn forbidding(verdict: &Verdict) -> Option<&[String]> {
+    (!verdict.policies.is_empty() && verdict.errors.is_empty()).then_some(verdict.policies.as_slice())
 }

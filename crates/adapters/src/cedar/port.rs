@@ -13,7 +13,7 @@ use callgate_core::refusal::Refusal;
 use callgate_core::snapshot::Catalogue;
 use callgate_protocol::json::Document;
 
-use super::engine::{Asked, CedarPolicy, Judged, Verdict};
+use super::engine::{Asked, CedarPolicy, Concerned, Judged, Verdict};
 use super::entities::Caller;
 
 impl CedarPolicy {
@@ -33,18 +33,18 @@ impl CedarPolicy {
         if !self.sees(place, caller, asked) {
             return denied("what may not be listed may not be called");
         }
-        let ask = |asked| self.verdict(place, judged, caller, asked);
-        let Verdict { permitted, policies, errors } = ask(asked);
-        if permitted {
-            return Decision::Permit { policies };
-        }
-        if errors.is_empty() && !asked.approved && judged.call.mentions.approved {
-            let once_approved = ask(Asked { approved: true, ..asked });
-            if once_approved.permitted {
-                return Decision::NeedsApproval { policies: once_approved.policies };
-            }
-        }
-        Decision::Deny { policies, errors }
+        decided_by(asked, &judged.call, |asked| self.verdict(place, judged, caller, asked))
+    }
+
+    /// What these policies decide of a call of a tool, whether it may be seen or not.
+    pub(super) fn verdict_of_call(
+        &self,
+        concerned: &Concerned,
+        judged: &Judged,
+        caller: &Caller,
+        asked: Asked<'_>,
+    ) -> Decision {
+        decided_by(asked, concerned, |asked| self.call(concerned, judged, caller, asked))
     }
 
     /// What all policies say of a call. Those that look at the caller and the tool alone are asked once for each caller.
@@ -75,6 +75,21 @@ impl CedarPolicy {
             Err(error) => denied(error),
         }
     }
+}
+
+/// What follows from the answers about a call as it is, and as if it were approved.
+fn decided_by<'q>(asked: Asked<'q>, concerned: &Concerned, ask: impl Fn(Asked<'q>) -> Verdict) -> Decision {
+    let Verdict { permitted, policies, errors } = ask(asked);
+    if permitted {
+        return Decision::Permit { policies };
+    }
+    if errors.is_empty() && !asked.approved && concerned.mentions.approved {
+        let once_approved = ask(Asked { approved: true, ..asked });
+        if once_approved.permitted {
+            return Decision::NeedsApproval { policies: once_approved.policies };
+        }
+    }
+    Decision::Deny { policies, errors }
 }
 
 fn denied(error: impl Into<String>) -> Decision {

@@ -5,7 +5,9 @@
 
 use std::fmt::Write as _;
 
-use callgate_adapters::cedar::{ExplainedPolicy, Explanation, PolicyCase, PolicyChange, PolicyState};
+use callgate_adapters::cedar::{
+    Changed, ExplainedPolicy, Explanation, PolicyCase, PolicyChange, PolicyState,
+};
 use callgate_adapters::parse_rfc3339;
 use callgate_core::contract::schema::Verdict;
 use callgate_core::port::Decision;
@@ -77,6 +79,13 @@ fn text(review: &PolicyReview, explanation: &Explanation) -> String {
     if !decision.policies().is_empty() {
         let _ = writeln!(text, "decided by: {}", decision.policies().join(", "));
     }
+    if !explanation.visible {
+        let forbids = |policy: &&ExplainedPolicy| !policy.permits && policy.state == PolicyState::Holds;
+        let hiding: Vec<_> = explanation.list.iter().filter(forbids).map(|policy| &*policy.id).collect();
+        if !hiding.is_empty() {
+            let _ = writeln!(text, "hidden by: {}", hiding.join(", "));
+        }
+    }
     for error in decision.errors() {
         let _ = writeln!(text, "because: {error}");
     }
@@ -104,11 +113,16 @@ fn text(review: &PolicyReview, explanation: &Explanation) -> String {
     }
     if !matches!(decision, Decision::Permit { .. }) {
         let _ = writeln!(text, "\nwhat would change it:");
-        for (change, into) in &explanation.changes {
-            let _ = writeln!(text, "  {}: {}", changed(change), into.as_str());
+        for Changed { change, visible, decision, .. } in &explanation.changes {
+            let seen = if explanation.visible || !visible { "" } else { "the caller sees the tool; " };
+            let seen = if matches!(decision, Decision::Permit { .. }) { "" } else { seen };
+            let _ = writeln!(text, "  {}: {seen}{}", changed(change), decision.as_str());
         }
         if explanation.changes.is_empty() {
-            let _ = writeln!(text, "  no approval, group, scope or tenant that a policy names");
+            let _ = writeln!(
+                text,
+                "  no approval, group, scope or tenant that a policy names, and no policy less"
+            );
         }
     }
     text

@@ -116,6 +116,23 @@ fn a_decision_is_explained_with_what_would_change_it() {
         explain(&["--principal", "eve", "--tenant", "tenant-a", "--tool", "turnover", "--args", "{}"]);
     assert!(shown.contains("note: the arguments do not fit the input schema"), "{shown}");
 
+    let secret =
+        "@id(\"secret\") forbid(principal, action == Action::\"list\", resource == Tool::\"turnover\");";
+    let policies = directory.path().join("main.cedar");
+    let text = std::fs::read_to_string(&policies).unwrap();
+    std::fs::write(&policies, format!("{text}\n{secret}\n")).unwrap();
+    let figures = ["--principal", "eve", "--tenant", "tenant-a", "--tool", "turnover"];
+    let shown = explain(&figures);
+    assert!(shown.starts_with("decision: hidden"), "{shown}");
+    assert!(shown.contains("\nhidden by: secret\n"), "{shown}");
+    assert!(shown.contains("what would change it:\n  without the policies secret: permit\n"), "{shown}");
+    let never = "@id(\"never\") forbid(principal, action == Action::\"call:turnover\", resource);";
+    std::fs::write(&policies, format!("{text}\n{secret}\n{never}\n")).unwrap();
+    let shown = explain(&figures);
+    let lines = "  without the policies secret: the caller sees the tool; deny\n  \
+                 without the policies never, secret: permit\n";
+    assert!(shown.contains(lines), "{shown}");
+
     let output = run(directory.path(), &["policy", "explain", "--principal", "a", "--tool", "turnovr"]);
     assert_eq!(output.status.code(), Some(2));
     assert!(stderr(&output).contains("did you mean `turnover`?"), "{}", stderr(&output));
