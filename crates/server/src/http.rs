@@ -40,7 +40,7 @@ pub use limits::HttpLimits;
 pub(crate) use refusal::{answered_response, error_response, event_stream_response, json_response};
 pub use response::ResponseFuture;
 pub use serve::HttpServer;
-pub use tls::{Tls, TlsError, TransportSecurity};
+pub use tls::{Tls, TlsError, TransportSecurity, Validity};
 
 use crate::endpoint::Endpoint;
 use crate::legacy::LegacyLimits;

@@ -47,7 +47,7 @@ pub use context::{Context, Elicited};
 pub use handler::{Handler, StatefulHandler, ToolError};
 pub use http::{
     Body, HttpLimits, HttpOptions, HttpServer, HttpService, RemoteAddress, ResponseFuture, Tls, TlsError,
-    TransportSecurity,
+    TransportSecurity, Validity,
 };
 pub use kept::{Artifact, ArtifactWriter, Handles};
 pub use legacy::LegacyLimits;

@@ -12,8 +12,9 @@ use callgate_adapters::oauth::{
     Algorithm, ClaimPath, Introspection, KeySource, OpaqueTokens, Options, StaticToken, Tenancy, TokenType,
 };
 use callgate_adapters::parse_rfc3339;
+use callgate_core::port::{Clock as _, SystemClock, Timestamp};
 use callgate_core::principal::Principal;
-use callgate_server::{ProtectedResource, Tls};
+use callgate_server::{ProtectedResource, Tls, Validity};
 
 use super::Built;
 use crate::callers::Settings;
@@ -26,6 +27,11 @@ use scopes::Scopes;
 
 /// Bytes of a file with certificates or a key.
 const PEM_BYTES: usize = 256 << 10;
+/// Days before its end from which on a certificate is warned about: what renews certificates by itself does it
+/// weeks ahead.
+const RENEWAL_DAYS: i64 = 14;
+/// Microseconds of a day.
+const DAY_US: i64 = 86_400_000_000;
 
 /// What the tables say of callers; what is wrong goes to the findings.
 pub(super) fn build(config: &Config, directory: &Path, built: &mut Built) {
@@ -248,7 +254,11 @@ fn tls(table: &TlsTable, directory: &Path, built: &mut Built) -> Option<Tls> {
     let (certificate, key) = (table.certificate.as_ref()?, table.key.as_ref()?);
     let (certificates, private) = (read(certificate, "certificate"), read(key, "private key"));
     match Tls::from_pem(certificates?.as_bytes(), private?.as_bytes()) {
-        Ok(tls) => Some(tls),
+        Ok(tls) => {
+            let finding = check_validity(&tls, SystemClock.now());
+            built.findings.extend(finding.map(|finding| finding.at(certificate.place().clone())));
+            Some(tls)
+        }
         Err(error) => {
             let finding = Finding::error(
                 "bad_certificate",
@@ -260,4 +270,29 @@ fn tls(table: &TlsTable, directory: &Path, built: &mut Built) -> Option<Tls> {
             None
         }
     }
+}
+
+/// Says so when clients do not take a certificate, or soon will not. It is served all the same: some clients do not
+/// look, and no answer at all would be worse than one that some refuse.
+fn check_validity(tls: &Tls, now: Timestamp) -> Option<Finding> {
+    let remedy = "put a renewed certificate in its place; a running server takes it up at once";
+    let soon = Timestamp(now.0.saturating_add(RENEWAL_DAYS * DAY_US));
+    let days = |from: Timestamp, to: Timestamp| match to.0.saturating_sub(from.0).div_euclid(DAY_US) {
+        0 => "less than a day".to_owned(),
+        1 => "1 day".to_owned(),
+        days => format!("{days} days"),
+    };
+    let (code, message) = match (tls.validity(now), tls.validity(soon)) {
+        (Validity::Over(end), _) => {
+            ("certificate_expired", format!("the certificate expired {} ago", days(end, now)))
+        }
+        (Validity::Later(begin), _) => {
+            ("certificate_early", format!("the certificate is not valid for another {}", days(now, begin)))
+        }
+        (_, Validity::Over(end)) => {
+            ("certificate_expires", format!("the certificate expires in {}", days(now, end)))
+        }
+        _ => return None,
+    };
+    Some(Finding::warning(code, message, remedy))
 }

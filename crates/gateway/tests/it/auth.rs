@@ -8,8 +8,10 @@ use std::net::SocketAddr;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use callgate_gateway::Reloader;
+use callgate_protocol::Revision;
 use callgate_server::Shutdown;
 use callgate_testkit::issuer::{Issuer, SigningKey};
+use callgate_testkit::wire::assert_server_message;
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
 use reqwest::{RequestBuilder, Response};
 use serde_json::Value;
@@ -141,7 +143,7 @@ impl Setting {
     }
 
     async fn call_with(&self, tool: &str, token: &str) -> Response {
-        self.call(tool).header(AUTHORIZATION, format!("Bearer {token}")).send().await.unwrap()
+        answer(self.call(tool).header(AUTHORIZATION, format!("Bearer {token}"))).await
     }
 
     fn metadata(&self) -> String {
@@ -158,6 +160,37 @@ fn challenge(response: &Response) -> String {
 
 async fn json(response: Response) -> Value {
     serde_json::from_str(&response.text().await.unwrap()).unwrap()
+}
+
+/// Sends a request and takes its answer as it came, once each message in it is one that the server may send in
+/// that revision in answer to this request.
+async fn judged(revision: Revision, request: RequestBuilder) -> Response {
+    let sent = request.try_clone().unwrap().build().unwrap();
+    let sent = sent.body().and_then(|body| body.as_bytes()).unwrap_or_default();
+    let sent: Value = serde_json::from_slice(sent).unwrap_or_default();
+    let answered = sent["method"].as_str().filter(|_| !sent["id"].is_null());
+    let response = request.send().await.unwrap();
+    let mut parts = http::Response::builder().status(response.status()).version(response.version());
+    parts.headers_mut().unwrap().clone_from(response.headers());
+    let text = response.text().await.unwrap();
+    for message in messages(&text) {
+        assert_server_message(revision, answered, message);
+    }
+    parts.body(text).unwrap().into()
+}
+
+/// The messages of an answer: one, those of a stream, or none.
+fn messages(text: &str) -> Vec<&str> {
+    if text.starts_with('{') {
+        return vec![text];
+    }
+    let data = text.lines().filter_map(|line| line.strip_prefix("data:"));
+    data.map(str::trim).filter(|data| !data.is_empty()).collect()
+}
+
+/// The judged answer to a request of the modern era.
+async fn answer(request: RequestBuilder) -> Response {
+    judged(Revision::V2026_07_28, request).await
 }
 
 async fn rows(response: Response) -> Value {

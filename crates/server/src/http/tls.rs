@@ -10,13 +10,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
+use callgate_core::port::Timestamp;
 use rustls::ServerConfig;
 use rustls::pki_types::pem::PemObject as _;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, UnixTime};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
+use webpki::{EndEntityCert, KeyUsage};
 
 /// Certificates of one chain. A longer one is a bundle of authorities, given by mistake.
 const CHAIN: usize = 16;
@@ -39,7 +41,26 @@ pub enum TransportSecurity {
 /// A certificate with its key. Clones share what is in force.
 #[derive(Clone)]
 pub struct Tls {
-    config: Arc<ArcSwap<ServerConfig>>,
+    held: Arc<ArcSwap<Held>>,
+}
+
+/// What is in force.
+struct Held {
+    config: Arc<ServerConfig>,
+    /// The certificate of the server itself.
+    own: CertificateDer<'static>,
+}
+
+/// Whether a certificate is valid at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Validity {
+    /// It is, or its dates cannot be read: clients judge it then.
+    Valid,
+    /// It is valid from that time on.
+    Later(Timestamp),
+    /// It was valid until that time.
+    Over(Timestamp),
 }
 
 /// Why a certificate cannot be served.
@@ -66,13 +87,31 @@ impl Tls {
     /// # Errors
     /// What keeps them from being served. No part of the key is in it.
     pub fn from_pem(certificates: &[u8], key: &[u8]) -> Result<Self, TlsError> {
-        let config = Arc::new(ArcSwap::from_pointee(config(certificates, key)?));
-        Ok(Self { config })
+        Ok(Self { held: Arc::new(ArcSwap::from_pointee(held(certificates, key)?)) })
     }
 
     /// Puts what `other` holds in force for the connections to come.
     pub fn replace(&self, other: &Self) {
-        self.config.store(other.config.load_full());
+        self.held.store(other.held.load_full());
+    }
+
+    /// Whether the certificate in force is valid at a time, by its own dates alone: who vouches for it is for clients
+    /// to judge.
+    #[must_use]
+    pub fn validity(&self, at: Timestamp) -> Validity {
+        let held = self.held.load();
+        let Ok(own) = EndEntityCert::try_from(&held.own) else { return Validity::Valid };
+        let seconds = u64::try_from(at.0.div_euclid(1_000_000)).unwrap_or_default();
+        let at = UnixTime::since_unix_epoch(Duration::from_secs(seconds));
+        let time = |time: UnixTime| {
+            Timestamp(i64::try_from(time.as_secs()).unwrap_or(i64::MAX).saturating_mul(1_000_000))
+        };
+        // Dates are the first thing that is judged; without an authority the rest is never good.
+        match own.verify_for_usage(&[], &[], &[], at, KeyUsage::server_auth(), None, None) {
+            Err(webpki::Error::CertExpired { not_after, .. }) => Validity::Over(time(not_after)),
+            Err(webpki::Error::CertNotValidYet { not_before, .. }) => Validity::Later(time(not_before)),
+            Ok(_) | Err(_) => Validity::Valid,
+        }
     }
 
     /// Takes a connection in. The time of the handshake is bounded.
@@ -81,7 +120,7 @@ impl Tls {
         stream: TcpStream,
         patience: Duration,
     ) -> io::Result<TlsStream<TcpStream>> {
-        let acceptor = TlsAcceptor::from(self.config.load_full());
+        let acceptor = TlsAcceptor::from(Arc::clone(&self.held.load().config));
         timeout(patience, acceptor.accept(stream)).await?
     }
 }
@@ -92,14 +131,12 @@ impl fmt::Debug for Tls {
     }
 }
 
-fn config(certificates: &[u8], key: &[u8]) -> Result<ServerConfig, TlsError> {
+fn held(certificates: &[u8], key: &[u8]) -> Result<Held, TlsError> {
     let chain: Vec<CertificateDer<'static>> = CertificateDer::pem_slice_iter(certificates)
         .take(CHAIN + 1)
         .collect::<Result<_, _>>()
         .map_err(|_| TlsError::NoCertificate)?;
-    if chain.is_empty() {
-        return Err(TlsError::NoCertificate);
-    }
+    let own = chain.first().cloned().ok_or(TlsError::NoCertificate)?;
     if chain.len() > CHAIN {
         return Err(TlsError::TooMany);
     }
@@ -114,5 +151,5 @@ fn config(certificates: &[u8], key: &[u8]) -> Result<ServerConfig, TlsError> {
         .with_single_cert(chain, key)
         .map_err(unusable)?;
     config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-    Ok(config)
+    Ok(Held { config: Arc::new(config), own })
 }

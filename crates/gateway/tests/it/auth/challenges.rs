@@ -1,25 +1,27 @@
 //! What refused callers are told, in both eras, and where they are pointed to.
 
+use callgate_protocol::Revision;
 use callgate_testkit::issuer::Behaviour;
+use callgate_testkit::wire::assert_server_message;
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
 
-use super::{RESOURCE, Setting, challenge, file, files, json, rows};
+use super::{RESOURCE, Setting, answer, challenge, file, files, json, judged, messages, rows};
 
 /// Requirements: AUTH-RS-01, AUTH-RS-09, AUTH-RS-12
 #[tokio::test]
 async fn a_request_with_a_credential_is_judged_by_it_alone() {
     let setting = Setting::new("").await;
-    let local = rows(setting.call("count").send().await.unwrap()).await;
+    let local = rows(answer(setting.call("count")).await).await;
     assert_eq!(local[0]["n"], 4, "without a credential the local caller sees tenant-a");
     let own = rows(setting.call_with("count", &setting.token("")).await).await;
     assert_eq!(own[0]["n"], 1, "a token sees its own tenant");
     for bad in ["Bearer nonsense.nonsense.nonsense", "Bearer", "Basic ZGFuYTo=", ""] {
-        let response = setting.call("count").header(AUTHORIZATION, bad).send().await.unwrap();
+        let response = answer(setting.call("count").header(AUTHORIZATION, bad)).await;
         assert!(matches!(response.status().as_u16(), 400 | 401), "never local again: {bad:?}");
         let text = response.text().await.unwrap();
         assert!(!text.contains("rows"), "{text}");
     }
-    let forwarded = setting.call("count").header("x-forwarded-for", "203.0.113.7").send().await.unwrap();
+    let forwarded = answer(setting.call("count").header("x-forwarded-for", "203.0.113.7")).await;
     assert_eq!(forwarded.status(), 401, "whoever comes through a proxy is not local");
 }
 
@@ -31,7 +33,7 @@ async fn whoever_connects_from_this_machine_needs_a_credential_unless_the_file_s
     issuer.publish(&[&key]);
     let text = file(&issuer, "").replace("loopback = true\n", "");
     let setting = Setting::serve(files(&text), issuer, key).await;
-    let stranger = setting.call("count").send().await.unwrap();
+    let stranger = answer(setting.call("count")).await;
     assert_eq!(stranger.status(), 401);
     assert!(challenge(&stranger).starts_with("Bearer "));
     let known = setting.call_with("count", &setting.token("")).await;
@@ -40,7 +42,7 @@ async fn whoever_connects_from_this_machine_needs_a_credential_unless_the_file_s
     for header in
         ["forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip"]
     {
-        let response = said.call("count").header(header, "203.0.113.7").send().await.unwrap();
+        let response = answer(said.call("count").header(header, "203.0.113.7")).await;
         assert_eq!(response.status(), 401, "{header}");
     }
 }
@@ -84,18 +86,18 @@ async fn each_refusal_has_its_status_and_its_challenge() {
     for method in
         ["tools/call", "tools/list", "server/discover", "subscriptions/listen", "no/such", "prompts/get"]
     {
-        let response = far(setting.request(method, "")).send().await.unwrap();
+        let response = answer(far(setting.request(method, ""))).await;
         assert_eq!(response.status(), 401, "{method}");
         assert_eq!(challenge(&response), format!("Bearer scope=\"invoices:read\", {metadata}"), "{method}");
     }
     let malformed = |value: &str| far(setting.call("count")).header(AUTHORIZATION, value.to_owned());
-    let response = malformed("Bearer a b").send().await.unwrap();
+    let response = answer(malformed("Bearer a b")).await;
     assert_eq!(response.status(), 400);
     assert!(challenge(&response).starts_with("Bearer error=\"invalid_request\", "), "{response:?}");
     let twice = setting.token("");
     let twice = malformed(&format!("Bearer {twice}")).header(AUTHORIZATION, format!("Bearer {twice}"));
-    assert_eq!(twice.send().await.unwrap().status(), 400, "two credentials prove nothing about either");
-    let response = malformed("Basic ZGFuYTo=").send().await.unwrap();
+    assert_eq!(answer(twice).await.status(), 400, "two credentials prove nothing about either");
+    let response = answer(malformed("Basic ZGFuYTo=")).await;
     assert_eq!(response.status(), 401);
     assert!(!challenge(&response).contains("error="), "another scheme is no bad token");
     let response = setting.call_with("count", "opaque").await;
@@ -125,7 +127,7 @@ async fn what_is_no_call_is_refused_to_strangers_too() {
         if let Some(token) = token {
             request = request.header(AUTHORIZATION, format!("Bearer {token}"));
         }
-        request.send()
+        answer(request)
     };
     for (body, status) in [
         (r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#, 202),
@@ -133,10 +135,10 @@ async fn what_is_no_call_is_refused_to_strangers_too() {
         (r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#, 400),
         (r#"{"jsonrpc":"2.0","id":1,"result":{}}"#, 400),
     ] {
-        let stranger = send(body, None).await.unwrap();
+        let stranger = send(body, None).await;
         assert_eq!(stranger.status(), 401, "{body}");
         assert!(challenge(&stranger).starts_with("Bearer "), "{body}");
-        let known = send(body, Some(setting.token(""))).await.unwrap();
+        let known = send(body, Some(setting.token(""))).await;
         assert_eq!(known.status(), status, "{body}");
     }
 }
@@ -166,11 +168,11 @@ async fn a_call_that_needs_scopes_is_answered_with_all_of_them_at_once() {
     assert!(challenge(&response).contains("scope=\"mcp invoices:read reports:read\""), "{response:?}");
     let wrong =
         setting.request("tools/call", r#""name":"sums","arguments":{"no":1},"#).header("mcp-name", "sums");
-    let response = wrong.header(AUTHORIZATION, format!("Bearer {bare}")).send().await.unwrap();
+    let response = answer(wrong.header(AUTHORIZATION, format!("Bearer {bare}"))).await;
     assert_eq!(response.status(), 403);
     for (method, params) in [("tools/list", ""), ("server/discover", ""), ("no/such", "")] {
         let request = setting.request(method, params).header(AUTHORIZATION, format!("Bearer {bare}"));
-        let response = request.send().await.unwrap();
+        let response = answer(request).await;
         assert_eq!(response.status(), 403, "{method}");
         assert!(challenge(&response).contains("scope=\"mcp\""), "{method}: {response:?}");
     }
@@ -198,34 +200,34 @@ async fn clients_of_earlier_revisions_are_challenged_in_the_same_way() {
         if let Some(session) = session {
             request = request.header("mcp-session-id", session);
         }
-        request.send()
+        judged(Revision::V2025_11_25, request)
     };
     let hello = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}"#;
     let call = r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"sums","arguments":{}}}"#;
-    let response = post(None, None, hello).await.unwrap();
+    let response = post(None, None, hello).await;
     assert_eq!(
         (response.status().as_u16(), challenge(&response)),
         (401, format!("Bearer {}", setting.metadata()))
     );
     let narrow = setting.token("");
-    let response = post(Some(&narrow), None, hello).await.unwrap();
+    let response = post(Some(&narrow), None, hello).await;
     assert_eq!(response.status(), 200);
     let session = response.headers()["mcp-session-id"].to_str().unwrap().to_owned();
-    let response = post(None, Some(&session), call).await.unwrap();
+    let response = post(None, Some(&session), call).await;
     assert_eq!(response.status(), 401, "a session proves nothing");
-    let response = post(Some(&narrow), Some(&session), call).await.unwrap();
+    let response = post(Some(&narrow), Some(&session), call).await;
     assert_eq!(response.status(), 403);
     assert!(challenge(&response).contains("scope=\"invoices:read reports:read\""), "{response:?}");
     assert_eq!(json(response).await["id"], 2);
     let wide = setting.token("invoices:read reports:read");
-    let response = post(Some(&wide), Some(&session), call).await.unwrap();
+    let response = post(Some(&wide), Some(&session), call).await;
     assert_eq!(response.status(), 200, "the session goes on with the better token");
     let stream = setting
         .client
         .get(setting.url("/mcp"))
         .header("mcp-session-id", &session)
         .header(ACCEPT, "text/event-stream");
-    let response = stream.header("x-forwarded-for", "203.0.113.7").send().await.unwrap();
+    let response = judged(Revision::V2025_11_25, stream.header("x-forwarded-for", "203.0.113.7")).await;
     assert_eq!(response.status(), 401, "also for the stream");
     assert!(challenge(&response).starts_with("Bearer "));
 }
@@ -249,7 +251,7 @@ async fn a_message_without_revision_and_session_is_refused_to_strangers_first() 
         if let Some(token) = token {
             request = request.header(AUTHORIZATION, format!("Bearer {token}"));
         }
-        request.send()
+        judged(Revision::V2025_11_25, request)
     };
     let ping = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
     for (body, session) in [
@@ -259,16 +261,16 @@ async fn a_message_without_revision_and_session_is_refused_to_strangers_first() 
         (r#"{"jsonrpc":"2.0","id":1,"method":"initialize"}"#, false),
         (r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#, false),
     ] {
-        let stranger = send(reqwest::Method::POST, body, session, None).await.unwrap();
+        let stranger = send(reqwest::Method::POST, body, session, None).await;
         assert_eq!(stranger.status(), 401, "{body}");
         assert!(challenge(&stranger).starts_with("Bearer "), "{body}");
         let text = stranger.text().await.unwrap();
         assert!(!text.contains("\"result\""), "{text}");
-        let known = send(reqwest::Method::POST, body, session, Some(setting.token(""))).await.unwrap();
+        let known = send(reqwest::Method::POST, body, session, Some(setting.token(""))).await;
         assert_eq!(known.status(), 400, "{body}");
     }
     for method in [reqwest::Method::GET, reqwest::Method::DELETE] {
-        let stranger = send(method.clone(), "", true, None).await.unwrap();
+        let stranger = send(method.clone(), "", true, None).await;
         assert_eq!(stranger.status(), 401, "{method}");
     }
 }
@@ -288,15 +290,15 @@ async fn a_session_tells_all_scopes_of_a_call_at_once() {
         if let Some(session) = session {
             request = request.header("mcp-session-id", session);
         }
-        request.send()
+        judged(Revision::V2025_11_25, request)
     };
     let hello = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}"#;
     let call = r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"sums","arguments":{}}}"#;
-    assert_eq!(post(setting.token(""), None, hello).await.unwrap().status(), 403);
-    let opened = post(setting.token("mcp"), None, hello).await.unwrap();
+    assert_eq!(post(setting.token(""), None, hello).await.status(), 403);
+    let opened = post(setting.token("mcp"), None, hello).await;
     assert_eq!(opened.status(), 200);
     let session = opened.headers()["mcp-session-id"].to_str().unwrap().to_owned();
-    let refused = post(setting.token(""), Some(session), call).await.unwrap();
+    let refused = post(setting.token(""), Some(session), call).await;
     assert_eq!(refused.status(), 403);
     assert!(challenge(&refused).contains("scope=\"mcp invoices:read reports:read\""), "{refused:?}");
 }
@@ -313,7 +315,7 @@ async fn the_stream_of_a_session_ends_with_the_token_that_opened_it() {
         .header(ACCEPT, "application/json, text/event-stream")
         .header(AUTHORIZATION, format!("Bearer {}", setting.token("")))
         .body(hello);
-    let opened = opened.send().await.unwrap();
+    let opened = judged(Revision::V2025_11_25, opened).await;
     let session = opened.headers()["mcp-session-id"].to_str().unwrap().to_owned();
     let stream = setting
         .client
@@ -339,6 +341,9 @@ async fn a_subscription_ends_with_the_token_that_opened_it() {
     assert_eq!(response.status(), 200);
     let events = tokio::time::timeout(std::time::Duration::from_secs(10), response.text()).await;
     let events = events.expect("the stream ends").unwrap();
+    for message in messages(&events) {
+        assert_server_message(Revision::V2026_07_28, Some("subscriptions/listen"), message);
+    }
     assert!(events.contains("notifications/subscriptions/acknowledged"), "{events}");
     assert!(events.contains(r#""resultType":"complete""#), "it ends with its result: {events}");
 }
@@ -349,7 +354,7 @@ async fn a_page_of_a_listed_origin_may_read_the_challenge() {
     let setting = Setting::new("[http]\norigins = [\"https://app.example.com\"]").await;
     let request =
         setting.call("count").header(AUTHORIZATION, "Bearer x").header("origin", "https://app.example.com");
-    let response = request.send().await.unwrap();
+    let response = answer(request).await;
     assert_eq!(response.status(), 401);
     assert_eq!(response.headers()["access-control-allow-origin"], "https://app.example.com");
     let exposed = response.headers()["access-control-expose-headers"].to_str().unwrap().to_owned();

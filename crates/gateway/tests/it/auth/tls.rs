@@ -117,3 +117,48 @@ async fn a_client_that_never_shakes_hands_holds_nobody_up() {
     let ended = tokio::time::timeout(Duration::from_secs(5), silent.read(&mut nothing)).await;
     assert!(ended.is_ok(), "the end of the server does not wait for it");
 }
+
+/// The report of a file whose certificate begins and ends so many seconds from now.
+fn report_of(begins: i64, ends: i64) -> String {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
+    let at = |seconds: i64| {
+        let time = now.as_secs().checked_add_signed(seconds).unwrap();
+        rcgen::date_time_ymd(1970, 1, 1) + Duration::from_secs(time)
+    };
+    let mut parameters = rcgen::CertificateParams::new(["localhost".to_owned()]).unwrap();
+    (parameters.not_before, parameters.not_after) = (at(begins), at(ends));
+    let key = rcgen::KeyPair::generate().unwrap();
+    let certificate = parameters.self_signed(&key).unwrap();
+    let head = crate::served::HEAD;
+    let files = files(&format!(
+        "{head}\n[tls]\ncertificate = \"server.pem\"\nkey = \"server.key\"\n{}",
+        super::TOOLS
+    ));
+    files.write("server.pem", &certificate.pem());
+    files.write("server.key", &key.serialize_pem());
+    assert!(
+        callgate_gateway::Gate::from_file(files.at("callgate.toml")).is_ok(),
+        "it is served all the same"
+    );
+    files.report()
+}
+
+#[test]
+fn a_certificate_that_clients_refuse_or_soon_will_is_warned_about() {
+    const DAY: i64 = 86_400;
+    for (begins, ends, message) in [
+        (-90 * DAY, -3 * DAY - 60, "certificate_expired]: the certificate expired 3 days ago"),
+        (-90 * DAY, -60, "certificate_expired]: the certificate expired less than a day ago"),
+        (-90 * DAY, 60, "certificate_expires]: the certificate expires in less than a day"),
+        (-90 * DAY, 13 * DAY + 600, "certificate_expires]: the certificate expires in 13 days"),
+        (2 * DAY + 600, 90 * DAY, "certificate_early]: the certificate is not valid for another 2 days"),
+    ] {
+        let report = report_of(begins, ends);
+        assert!(report.contains(&format!("warning[{message}")), "{report}");
+        assert!(report.contains("callgate.toml:"), "it has its place: {report}");
+    }
+    for ends in [14 * DAY + 600, 3650 * DAY] {
+        let report = report_of(-60, ends);
+        assert!(!report.contains("certificate_"), "{report}");
+    }
+}
