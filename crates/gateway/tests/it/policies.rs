@@ -1,12 +1,13 @@
 //! Policies over real HTTP: who sees what, who may call what, and what a refused caller can find out.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use callgate_core::contract::Contract;
 use callgate_core::port::{Answer, Audit, Authenticate, Authorization, Credentials, Record};
 use callgate_core::principal::Principal;
 use callgate_core::refusal::{Code, Refusal};
-use callgate_server::{Context, Effect, Tool, ToolError};
+use callgate_server::{Context, Effect, NoInput, Tool, ToolError};
 use serde_json::{Value, json};
 
 use crate::served::{Files, HEAD, Served};
@@ -125,6 +126,46 @@ async fn list_and_call_are_decided_by_the_same_policies() {
     assert_eq!(trail.last(), ("answered".into(), String::new(), vec!["staff".into()]));
     let answer = served.call_as("eve.auditors", "ledger_dump", json!({})).await;
     assert_eq!(answer.body["result"]["structuredContent"]["rows"].as_array().unwrap().len(), 4);
+}
+
+/// How often the backend of [`danger`] was reached.
+static DANGERS: AtomicUsize = AtomicUsize::new(0);
+
+async fn danger(_: Context<'_>, _: NoInput) -> Result<String, ToolError> {
+    DANGERS.fetch_add(1, Ordering::SeqCst);
+    Ok("boom".to_owned())
+}
+
+/// Case 13: no spelling of a hidden tool reaches its backend, not with the name of its server or source in front.
+#[tokio::test]
+async fn a_hidden_tool_never_runs_under_any_spelling() {
+    let (files, trail) = (files(), Trail::default());
+    let hides = "@id(\"hides\") forbid(principal, action == Action::\"list\", resource == Tool::\"danger\")
+        unless { principal in Group::\"auditors\" };";
+    files.write("policies/danger.cedar", hides);
+    let kept = trail.clone();
+    let gate = files.gate().tool(Tool::new("danger", Effect::Read, danger).description("Counts its runs."));
+    let gate = gate.customize(move |builder| builder.authenticate(Tokens).audit(kept.clone()));
+    let (server, _reloader) = gate.build().unwrap();
+    let served = Served::start(&server, None).await;
+    assert_eq!(names(&served, "dana.staff").await, ["invoice_list"]);
+    let unknown = served.call_as("dana.staff", "no_such_tool", json!({})).await;
+    assert_eq!(unknown.body["error"]["code"], -32602);
+    for spelling in
+        ["danger", "billing_danger", "billing.danger", "billing__danger", "mcp__billing__danger", "DANGER"]
+    {
+        assert_eq!(served.call_as("dana.staff", spelling, json!({})).await, unknown, "{spelling}");
+    }
+    assert_eq!(DANGERS.load(Ordering::SeqCst), 0);
+    let shown = served.call_as("eve.auditors", "danger", json!({})).await;
+    assert_eq!(
+        shown.body["result"]["structuredContent"]
+            .as_str()
+            .or(shown.body["result"]["content"][0]["text"].as_str()),
+        Some("boom"),
+        "{shown:?}"
+    );
+    assert_eq!(DANGERS.load(Ordering::SeqCst), 1, "what runs is counted");
 }
 
 /// "must hold" 4: from outside nothing tells a hidden tool from one that does not exist.

@@ -168,8 +168,8 @@ enum Ask {
     Tools { cursor: usize },
     /// A tool, by its place.
     Call { tool: usize, number: usize, of: usize },
-    /// The next page, with the cursor that an earlier page gave somebody.
-    Page { cursor: usize },
+    /// The next page, with the cursor that an earlier page gave somebody: by that caller, or by another.
+    Page { cursor: usize, own: bool },
     /// A row of that tenant and one that nobody has: the answers must not differ.
     Guess { of: usize, number: usize },
     /// A completion.
@@ -180,7 +180,7 @@ fn ask() -> impl Strategy<Value = Ask> {
     prop_oneof![
         2 => (0..6_usize).prop_map(|cursor| Ask::Tools { cursor }),
         6 => (0..4_usize, 0..9_usize, 0..3_usize).prop_map(|(tool, number, of)| Ask::Call { tool, number, of }),
-        3 => (0..6_usize).prop_map(|cursor| Ask::Page { cursor }),
+        3 => (0..6_usize, any::<bool>()).prop_map(|(cursor, own)| Ask::Page { cursor, own }),
         2 => (0..3_usize, 0..ROWS).prop_map(|(of, number)| Ask::Guess { of, number }),
         2 => (0..3_usize, 0..11_usize).prop_map(|(of, length)| Ask::Complete { of, length }),
     ]
@@ -193,6 +193,24 @@ fn case() -> impl Strategy<Value = Case> {
     (prop::collection::vec(any::<bool>(), POLICIES.len()), asks)
 }
 
+/// What a page of `list` said of the next one.
+#[derive(Clone)]
+struct Page {
+    /// Who asked for it.
+    who: Who,
+    arguments: Value,
+    cursor: String,
+    /// The rows that stand before the next page.
+    before: usize,
+}
+
+/// The rows of `list` that a tenant has.
+fn listed(tenant: usize, arguments: &Value) -> Vec<Value> {
+    let rows = (0..ROWS).filter(|_| tenant < TENANTS.len()).map(|number| row(tenant, number));
+    let rows = rows.filter(|row| arguments["status"].as_str().is_none_or(|status| row.1 == status));
+    rows.map(|(reference, _, amount)| json!({"reference": reference, "amount": amount})).collect()
+}
+
 /// What a case has seen so far.
 struct Run<'s> {
     served: &'s Served,
@@ -200,11 +218,57 @@ struct Run<'s> {
     chosen: Vec<bool>,
     /// Cursors of the list of tools.
     lists: Vec<String>,
-    /// Cursors of pages, with the arguments they are good for.
-    pages: Vec<(Value, String)>,
-    /// Calls that were answered with rows.
-    answered: usize,
+    /// Cursors of pages.
+    pages: Vec<Page>,
+    count: Count,
 }
+
+/// What was really tested. Without it a gate that refused everybody would pass.
+#[derive(Clone, Copy, Default)]
+struct Count {
+    /// Calls of callers with a tenant.
+    calls: usize,
+    /// Those that were answered as calls with rows are, by tenant; some have none that fit.
+    answered: [usize; TENANTS.len()],
+    /// Those that were answered with at least one row, by tenant.
+    with_rows: [usize; TENANTS.len()],
+    /// Next pages that were given to those they are for.
+    pages: usize,
+    /// Rows of others that were asked for by their exact reference.
+    guesses: usize,
+    /// Completions that gave references.
+    completions: usize,
+}
+
+impl Count {
+    fn add(&mut self, other: &Self) {
+        self.calls += other.calls;
+        for tenant in 0..TENANTS.len() {
+            self.answered[tenant] += other.answered[tenant];
+            self.with_rows[tenant] += other.with_rows[tenant];
+        }
+        self.pages += other.pages;
+        self.guesses += other.guesses;
+        self.completions += other.completions;
+    }
+
+    /// That enough of everything happened. Policies are drawn, so that a part of the calls is refused; a third is
+    /// well below what is answered.
+    fn check(&self) {
+        let answered: usize = self.answered.iter().sum();
+        let all = format!(
+            "{} calls, answered {:?}, with rows {:?}, {} pages, {} guesses, {} completions",
+            self.calls, self.answered, self.with_rows, self.pages, self.guesses, self.completions
+        );
+        assert!(answered * SHARE >= self.calls, "too few calls were answered: {all}");
+        assert!(self.with_rows.iter().all(|rows| *rows > 0), "a tenant never got a row: {all}");
+        assert!(self.guesses > 0, "nobody ever asked for a row of another tenant: {all}");
+        assert!(self.pages > 0 && self.completions > 0, "no page or completion was ever given: {all}");
+    }
+}
+
+/// One call in so many is answered, at least.
+const SHARE: usize = 4;
 
 impl Run<'_> {
     async fn ask(&mut self, who: Who, ask: &Ask) -> Result<(), TestCaseError> {
@@ -218,17 +282,29 @@ impl Run<'_> {
                 self.lists.extend(got.body["result"]["nextCursor"].as_str().map(str::to_owned));
             }
             Ask::Call { tool, number, of } => self.call(who, tool, number, of).await?,
-            Ask::Page { cursor } => {
-                let Some((mut arguments, cursor)) = self.pages.get(cursor).cloned() else { return Ok(()) };
-                arguments["cursor"] = cursor.into();
+            Ask::Page { cursor, own } => {
+                let at = cursor % self.pages.len().max(1);
+                let Some(page) = self.pages.get(at).cloned() else { return Ok(()) };
+                let who = if own { page.who } else { who };
+                let mut arguments = page.arguments.clone();
+                arguments["cursor"] = page.cursor.into();
                 let got = self.tool(who, "list", arguments).await?;
-                self.note_page(&got, json!({}));
+                let rows = got.body["result"]["structuredContent"]["rows"].as_array();
+                prop_assert!(rows.is_some() || !own, "{:?}", got);
+                let Some(rows) = rows else { return Ok(()) };
+                self.count.pages += 1;
+                let next: Vec<_> =
+                    listed(who.tenant, &page.arguments).into_iter().skip(page.before).take(2).collect();
+                prop_assert_eq!(rows, &next, "{}", page.arguments);
+                self.note_page(who, &got, page.arguments, page.before + 2);
             }
             Ask::Guess { of, number } => {
                 let theirs = self.tool(who, "find", json!({"reference": row(of, number).0})).await?;
                 if of == who.tenant {
                     return Ok(());
                 }
+                self.count.guesses +=
+                    usize::from(theirs.body["result"]["structuredContent"]["rows"].is_array());
                 let nobodys = self.tool(who, "find", json!({"reference": "nobody-0"})).await?;
                 prop_assert_eq!((theirs.status, told(theirs.body)), (nobodys.status, told(nobodys.body)));
             }
@@ -249,6 +325,7 @@ impl Run<'_> {
                 let completion = &got.body["result"]["completion"];
                 let own = TENANTS.get(who.tenant).is_some_and(|tenant| tenant.starts_with(&typed));
                 prop_assert_eq!(&completion["total"], &json!(if own { ROWS } else { 0 }));
+                self.count.completions += usize::from(own);
             }
         }
         Ok(())
@@ -289,6 +366,7 @@ impl Run<'_> {
             _ => ("ratio", json!({"amount": row(of, number % ROWS).2}), None),
         };
         let got = self.tool(who, name, arguments.clone()).await?;
+        self.count.calls += usize::from(who.tenant < TENANTS.len());
         let result = &got.body["result"];
         let Some(found) = result["structuredContent"]["rows"].as_array() else {
             // Refused: without rows, as an error of the tool or of the request.
@@ -296,20 +374,22 @@ impl Run<'_> {
             return Ok(());
         };
         prop_assert!(who.tenant < TENANTS.len(), "a caller without a tenant got rows: {:?}", got);
-        self.answered += 1;
+        self.count.answered[who.tenant] += 1;
+        self.count.with_rows[who.tenant] += usize::from(!found.is_empty());
         if let Some(expected) = expected {
             let page = if name == "list" { &expected[..expected.len().min(2)] } else { &expected[..] };
             prop_assert_eq!(&found[..], page, "{} {}", name, arguments);
             let more = result["structuredContent"]["nextCursor"].is_string();
             prop_assert_eq!(more, page.len() < expected.len());
         }
-        self.note_page(&got, arguments);
+        self.note_page(who, &got, arguments, 2);
         Ok(())
     }
 
-    fn note_page(&mut self, got: &Got, arguments: Value) {
+    fn note_page(&mut self, who: Who, got: &Got, arguments: Value, before: usize) {
         let cursor = got.body["result"]["structuredContent"]["nextCursor"].as_str();
-        self.pages.extend(cursor.map(|cursor| (arguments, cursor.to_owned())));
+        let page = |cursor: &str| Page { who, arguments, cursor: cursor.to_owned(), before };
+        self.pages.extend(cursor.map(page));
     }
 
     async fn tool(&self, who: Who, name: &str, arguments: Value) -> Result<Got, TestCaseError> {
@@ -347,7 +427,7 @@ fn no_row_of_another_tenant_leaves(files: &Files, source: &str, cases: u32) {
     let head = HEAD.replace("[source.orders]\n", &format!("[source.orders]\n{source}\n"));
     files.write("callgate.toml", &format!("{head}{TOOLS}"));
     let runtime = Runtime::new().unwrap();
-    let answered = std::cell::Cell::new(0);
+    let count = std::cell::Cell::new(Count::default());
     let mut runner = TestRunner::new(Config { cases, failure_persistence: None, ..Config::default() });
     let result = runner.run(&case(), |(chosen, asks)| {
         let policies: Vec<_> = POLICIES
@@ -367,16 +447,19 @@ fn no_row_of_another_tenant_leaves(files: &Files, source: &str, cases: u32) {
             let (server, _reloader) = gate.build().unwrap();
             let served = Served::start(&server, None).await;
             let (lists, pages) = (Vec::new(), Vec::new());
-            let mut run = Run { served: &served, chosen: chosen.clone(), lists, pages, answered: 0 };
+            let mut run =
+                Run { served: &served, chosen: chosen.clone(), lists, pages, count: Count::default() };
             for ((subject, tenant, groups), ask) in &asks {
                 run.ask(Who { subject: *subject, tenant: *tenant, groups: *groups }, ask).await?;
             }
-            answered.set(answered.get() + run.answered);
+            let mut all = count.get();
+            all.add(&run.count);
+            count.set(all);
             Ok(())
         })
     });
     result.unwrap_or_else(|error| panic!("{error}"));
-    assert!(answered.get() > 0, "no call was ever answered, so nothing was tested");
+    count.get().check();
 }
 
 #[test]

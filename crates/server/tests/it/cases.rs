@@ -12,6 +12,7 @@ mod case_07;
 mod case_08;
 mod case_09;
 mod case_10;
+mod case_13;
 mod case_14;
 mod case_15;
 mod case_18;

@@ -7,11 +7,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use callgate_core::contract::digest::Digest;
 use callgate_core::contract::{Contract, Definition};
 use callgate_core::invocation::Invocation;
 use callgate_core::limits::Limits;
 use callgate_core::outcome::ToolOutput;
-use callgate_core::port::{Answer, Execute, Execution};
+use callgate_core::port::{Answer, Decision, Execute, Execution, Policy, Question};
+use callgate_core::principal::Principal;
+use callgate_core::refusal::Refusal;
 use callgate_core::snapshot::Tool as GateTool;
 use callgate_server::{
     Content, Contents, Context, Effect, HttpOptions, HttpServer, NoInput, Resource, Server, Shutdown, Tool,
@@ -41,6 +44,7 @@ const MIRRORED: &str = r#"{"type":"object","properties":{"region":{"type":"strin
 struct Counters {
     calls: AtomicUsize,
     running: AtomicUsize,
+    dangers: AtomicUsize,
 }
 
 /// Counts a call as running until it is dropped.
@@ -106,6 +110,15 @@ fn counts<'a>(counters: &'a Arc<Counters>, invocation: &'a Invocation<'a>) -> An
     complete(ToolOutput::text(invocation.contract().name().as_str()))
 }
 
+fn endangers<'a>(counters: &'a Arc<Counters>, _: &'a Invocation<'a>) -> Answer<'a, Execution> {
+    counters.dangers.fetch_add(1, Ordering::SeqCst);
+    complete(ToolOutput::text("boom"))
+}
+
+fn runs<'a>(counters: &'a Arc<Counters>, _: &'a Invocation<'a>) -> Answer<'a, Execution> {
+    complete(ToolOutput::text(&counters.dangers.load(Ordering::SeqCst).to_string()))
+}
+
 fn five_milliseconds<'a>(counters: &'a Arc<Counters>, _: &'a Invocation<'a>) -> Answer<'a, Execution> {
     Answer::later(async move {
         let _running = Running::begin(counters);
@@ -162,6 +175,42 @@ async fn prints(_: Context<'_>, _: NoInput) -> Result<Content, ToolError> {
     let _ = stdout.write_all(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\nhalf a line");
     let _ = stdout.flush();
     Ok(Content::text("printed"))
+}
+
+/// Hides one tool from everybody and permits all that is seen.
+struct Hides;
+
+impl Policy for Hides {
+    fn is_visible(&self, _: &Principal, contract: &Contract) -> bool {
+        contract.name().as_str() != "danger"
+    }
+
+    fn is_same_for_all(&self) -> bool {
+        true
+    }
+
+    fn decide<'a>(&'a self, question: Question<'a>) -> Answer<'a, Result<Decision, Refusal>> {
+        let policies = Vec::new();
+        Answer::now(Ok(match self.is_visible(question.principal, question.contract) {
+            true => Decision::Permit { policies },
+            false => Decision::Deny { policies, errors: Vec::new() },
+        }))
+    }
+}
+
+/// The server of case 13: one tool that is hidden, its twin that may be seen, and how often either has run.
+fn hiding(counters: &Arc<Counters>) -> Server {
+    let tool = |name: &str, body: Body| {
+        let contract = Contract::new(&Definition::new(name, Effect::Read, NONE), &Limits::default()).unwrap();
+        GateTool::new(contract, Run(Arc::clone(counters), body))
+    };
+    Server::builder("cases", "1.0.0")
+        .policy(Hides, Digest::of_bytes(b"hides"))
+        .raw_tool(tool("danger", endangers))
+        .raw_tool(tool("harmless", endangers))
+        .raw_tool(tool("runs", runs))
+        .build()
+        .unwrap()
 }
 
 fn server(counters: &Arc<Counters>) -> Server {
@@ -253,8 +302,17 @@ impl Drop for Http {
 
 /// Starts the server on a free loopback port.
 pub(crate) fn http() -> Http {
+    start(server)
+}
+
+/// Starts the server of case 13.
+pub(crate) fn http_hiding() -> Http {
+    start(hiding)
+}
+
+fn start(make: fn(&Arc<Counters>) -> Server) -> Http {
     let counters = Arc::new(Counters::default());
-    let server = server(&counters);
+    let server = make(&counters);
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     let shutdown = Shutdown::new();
@@ -270,10 +328,11 @@ pub(crate) fn http() -> Http {
     Http { address, counters, shutdown }
 }
 
-/// Serves the standard streams to their end; gives the exit code.
+/// Serves the standard streams to their end, with the server of case 13 or the other; gives the exit code.
 #[expect(clippy::print_stderr, reason = "the child tells its parent why it failed")]
-pub(crate) fn serve_stdio() -> i32 {
-    let server = server(&Arc::new(Counters::default()));
+pub(crate) fn serve_stdio(is_hiding: bool) -> i32 {
+    let make = if is_hiding { hiding } else { server };
+    let server = make(&Arc::new(Counters::default()));
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     match runtime.block_on(server.serve_stdio()) {
         Ok(()) => 0,

@@ -14,6 +14,8 @@ use callgate_testkit::traffic::Traffic;
 
 /// Tells the child what it is.
 const MARK: &str = "CALLGATE_TEST_SERVES";
+/// Tells it to be the server of case 13.
+const HIDING: &str = "hiding";
 /// The test that serves in the child.
 const SERVING_TEST: &str = "cases::harness::child::serves_when_it_is_a_child";
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -29,9 +31,18 @@ pub(crate) struct Child {
 
 impl Child {
     pub(crate) fn start(revision: Revision) -> Self {
+        Self::serving(revision, "1")
+    }
+
+    /// With the server of case 13.
+    pub(crate) fn hiding(revision: Revision) -> Self {
+        Self::serving(revision, HIDING)
+    }
+
+    fn serving(revision: Revision, server: &str) -> Self {
         let mut process = Command::new(std::env::current_exe().unwrap())
             .args(["--exact", SERVING_TEST, "--nocapture", "--test-threads=2"])
-            .env(MARK, "1")
+            .env(MARK, server)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -159,7 +170,7 @@ pub(crate) struct End {
 /// Does nothing in an ordinary run; in a child it serves until its input ends.
 #[test]
 fn serves_when_it_is_a_child() {
-    if std::env::var_os(MARK).is_some() {
-        std::process::exit(crate::cases::fixture::serve_stdio());
+    if let Some(server) = std::env::var_os(MARK) {
+        std::process::exit(crate::cases::fixture::serve_stdio(server == HIDING));
     }
 }
