@@ -6,6 +6,8 @@ mod authentication;
 mod check;
 mod demo;
 mod examples;
+#[cfg(target_os = "linux")]
+mod full_disk;
 mod http_tools;
 mod policy;
 mod seal;

@@ -1,7 +1,7 @@
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 use std::path::Path;
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 
 use callgate_protocol::Revision;
 use callgate_testkit::wire::assert_server_message;
@@ -12,6 +12,12 @@ const META: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-0
 
 /// A child that does not outlive its test.
 pub(crate) struct Served(Child);
+
+impl Served {
+    pub(crate) fn id(&self) -> u32 {
+        self.0.id()
+    }
+}
 
 impl Drop for Served {
     fn drop(&mut self) {
@@ -33,12 +39,14 @@ pub(crate) fn call(id: u32, tool: &str, arguments: &str) -> String {
 }
 
 pub(crate) fn listen(directory: &Path) -> (Served, String) {
-    let mut child = callgate(directory)
-        .args(["serve", "--listen", "127.0.0.1:0"])
-        .stderr(Stdio::piped())
-        .stdout(Stdio::null())
-        .spawn()
-        .unwrap();
+    let mut command = callgate(directory);
+    command.args(["serve", "--listen", "127.0.0.1:0"]);
+    listening(command)
+}
+
+/// Starts a server that says where it listens, and gives its address.
+pub(crate) fn listening(mut command: Command) -> (Served, String) {
+    let mut child = command.stderr(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
     let mut line = String::new();
     BufReader::new(child.stderr.take().unwrap()).read_line(&mut line).unwrap();
     let address =
