@@ -1,13 +1,16 @@
-// An authorization server for the runs with access tokens: `oidc-provider`, with one user who consents to everything.
+// An authorization server for the runs with access tokens: `oidc-provider`, with one user who consents to everything
+// but what an order withholds.
 //
 // It says where it listens on its first line. Beyond the protocol it takes orders at `/control`, so that a script can
-// change its keys and the kind and life of its tokens. It is for tests only.
+// change its keys, its name, what the user agrees to, and the kind and life of its tokens. It is for tests only.
 import { createServer } from 'node:http';
 import { generateKeyPairSync } from 'node:crypto';
 import Provider from 'oidc-provider';
 
 const SCOPES = 'mcp invoices:read reports:read';
 const tokens = { format: 'jwt', ttl: 300 };
+// Scopes that the user does not agree to.
+let withheld = [];
 let keys = [key('key-1')];
 let provider;
 
@@ -64,7 +67,7 @@ function make(issuer) {
   provider.on('server_error', (_ctx, error) => console.error('server_error', error));
 }
 
-/** The user is known and agrees, whatever is asked. */
+/** The user is known and agrees to what is asked, except for what is withheld. */
 async function consent(request, response) {
   const { prompt, params, session, grantId } = await provider.interactionDetails(request, response);
   if (prompt.name === 'login') {
@@ -76,7 +79,10 @@ async function consent(request, response) {
   const missing = prompt.details;
   if (missing.missingOIDCScope) grant.addOIDCScope(missing.missingOIDCScope.join(' '));
   for (const [resource, scopes] of Object.entries(missing.missingResourceScopes ?? {})) {
-    grant.addResourceScope(resource, scopes.join(' '));
+    const given = scopes.filter((scope) => !withheld.includes(scope));
+    const refused = scopes.filter((scope) => withheld.includes(scope));
+    if (given.length) grant.addResourceScope(resource, given.join(' '));
+    if (refused.length) grant.rejectResourceScope(resource, refused.join(' '));
   }
   return provider.interactionFinished(request, response, { consent: { grantId: await grant.save() } }, { mergeWithLastSubmission: true });
 }
@@ -96,11 +102,11 @@ async function control(request, response, issuer) {
   const order = JSON.parse(body);
   if (order.format) tokens.format = order.format;
   if (order.ttl) tokens.ttl = order.ttl;
-  if (order.keys) {
-    // The first one signs; those that were there stay as long as they are named.
-    keys = order.keys.map((kid) => keys.find((known) => known.kid === kid) ?? key(kid));
-    make(issuer);
-  }
+  if (order.withhold) withheld = order.withhold;
+  // The first one signs; those that were there stay as long as they are named.
+  if (order.keys) keys = order.keys.map((kid) => keys.find((known) => known.kid === kid) ?? key(kid));
+  // Another name in the tokens, with the same keys.
+  if (order.keys || order.name !== undefined) make(issuer + (order.name ?? ''));
   response.end('{}');
 }
 

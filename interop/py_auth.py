@@ -1,10 +1,11 @@
 """The Python client `mcp` against a protected server: it finds the authorization server by itself, registers, has the
-user consent, calls, and comes back with more scopes after a 403."""
+user consent, calls, and comes back with more scopes after a 403. Then the tokens themselves are changed."""
 
 import os
 import sys
 from urllib.parse import parse_qs, urlsplit
 
+import anyio
 import httpx2
 from mcp import Client
 from mcp.client.auth import OAuthClientProvider
@@ -49,6 +50,57 @@ async def browse(start):
     raise RuntimeError("the browser goes in circles")
 
 
+ISSUER = os.environ["ISSUER"]
+
+
+async def order(http, **what):
+    await http.post(f"{ISSUER}/control", json=what)
+
+
+async def machine(http, scope):
+    """A token of the client that is a machine."""
+    form = {"grant_type": "client_credentials", "resource": URL, "scope": scope}
+    answer = await http.post(f"{ISSUER}/token", data=form, auth=("machine", "machine-secret"))
+    return answer.json()["access_token"]
+
+
+async def present(http, token, tool="invoice_count"):
+    """The answer to a call with a token."""
+    meta = {"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}}
+    message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": tool, "arguments": {}, "_meta": meta}}
+    headers = {
+        "authorization": f"Bearer {token}",
+        "accept": "application/json, text/event-stream",
+        "mcp-protocol-version": "2026-07-28",
+        "mcp-method": "tools/call",
+        "mcp-name": tool,
+    }
+    answer = await http.post(URL, json=message, headers=headers)
+    return answer.status_code, answer.headers.get("www-authenticate", "")
+
+
+# Requirements: AUTH-RS-09, AUTH-RS-10, AUTH-RS-14, AUTH-RS-15
+async def changed_tokens():
+    async with httpx2.AsyncClient(trust_env=False, timeout=30) as http:
+        good = await machine(http, "mcp")
+        ok((await present(http, good))[0] == 200, "a token for this server is accepted")
+        await order(http, name="/other")
+        status, challenge = await present(http, await machine(http, "mcp"))
+        ok(status == 401 and "invalid_token" in challenge, "one of another issuer is not, whoever signed it", challenge)
+        await order(http, name="")
+        status, challenge = await present(http, await machine(http, "mcp invoices:read"), "invoice_sum")
+        ok(status == 403 and 'scope="mcp invoices:read reports:read"' in challenge, "one that lacks a scope is told all", challenge)
+        await order(http, keys=["key-2"])
+        newest = await machine(http, "mcp")
+        for _attempt in range(100):
+            if (await present(http, newest))[0] == 200 and (await present(http, good))[0] == 401:
+                break
+            await anyio.sleep(0.2)
+        status, challenge = await present(http, good)
+        ok(status == 401 and "invalid_token" in challenge, "a key that was withdrawn is good for nothing any more", challenge)
+        ok((await present(http, newest))[0] == 200, "the one in its place is")
+
+
 # Requirements: AUTH-RS-01
 async def body():
     asked = []
@@ -86,6 +138,7 @@ async def body():
             ok(scopes == ["invoices:read", "mcp", "reports:read"], "with all scopes that the call needs at once", scopes)
             row = total.structured_content["rows"][0]
             ok(row["caller"] == "erin", "the call then goes through in the name of the user", total)
+    await changed_tokens()
 
 
 main(body)

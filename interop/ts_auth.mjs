@@ -58,9 +58,9 @@ async function machine(scope, resource = url) {
 }
 
 /** The status and the challenge with which a token is answered. */
-async function present(token) {
+async function present(token, tool = 'invoice_count') {
   const meta = { 'io.modelcontextprotocol/protocolVersion': '2026-07-28', 'io.modelcontextprotocol/clientCapabilities': {} };
-  const params = { name: 'invoice_count', arguments: {}, _meta: meta };
+  const params = { name: tool, arguments: {}, _meta: meta };
   const response = await fetch(url, {
     method: 'POST',
     headers: {
@@ -69,7 +69,7 @@ async function present(token) {
       'content-type': 'application/json',
       'mcp-protocol-version': '2026-07-28',
       'mcp-method': 'tools/call',
-      'mcp-name': 'invoice_count',
+      'mcp-name': tool,
     },
     body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params }),
   });
@@ -122,16 +122,51 @@ main(async () => {
   const foreign = await present(await machine('mcp', 'https://other.example.com/mcp'));
   ok(foreign.status === 401 && foreign.challenge.includes('invalid_token'), 'one for another server is not', foreign);
 
+  await order({ name: '/other' });
+  const misnamed = await present(await machine('mcp'));
+  ok(misnamed.status === 401 && misnamed.challenge.includes('invalid_token'), 'one of another issuer is not, whoever signed it', misnamed);
+  await order({ name: '' });
+
+  // Requirements: AUTH-RS-14, AUTH-RS-15
+  const bare = await present(await machine('invoices:read'));
+  ok(bare.status === 403 && bare.challenge.includes('scope="mcp"'), 'one without the scope of the server is told which', bare);
+  const narrow = await present(await machine('mcp invoices:read'), 'invoice_sum');
+  ok(narrow.status === 403 && narrow.challenge.includes('insufficient_scope'), 'one that lacks a scope of the tool is not enough', narrow);
+  ok(narrow.challenge.includes('scope="mcp invoices:read reports:read"'), 'and is told all of them', narrow);
+  ok(!narrow.text.includes('"rows"'), 'without a row', narrow);
+
+  await order({ withhold: ['reports:read'] });
+  keeper = new Keeper();
+  const kept = await consenting(open, fresh);
+  const refused = await consenting(() => kept.client.callTool({ name: 'invoice_sum', arguments: {} }), () => kept.transport).then(
+    (result) => ({ result }),
+    (error) => ({ error: String(error) }),
+  );
+  ok(refused.result === undefined, 'a step-up to which the user does not agree does not let the call through', refused);
+  ok(keeper.asked.length >= 2 && keeper.asked.length <= 4, 'and does not ask for ever', keeper.asked.length);
+  ok((await present(keeper.kept.access_token)).status === 200, 'what the token is enough for still works');
+  const short = await present(keeper.kept.access_token, 'invoice_sum');
+  ok(short.status === 403 && short.challenge.includes('reports:read'), 'the scope that is missing is still named', short);
+  await kept.client.close();
+  await order({ withhold: [] });
+
   const old = await machine('mcp');
   await order({ keys: ['key-2', 'key-1'] });
   const signed = await machine('mcp');
   ok(await until(async () => (await present(signed)).status === 200, 20000), 'a key that is new is found without a restart', await present(signed));
   ok((await present(old)).status === 200, 'the key before it is still good');
 
+  await order({ keys: ['key-3', 'key-2'] });
+  const newest = await machine('mcp');
+  ok(await until(async () => (await present(newest)).status === 200, 20000), 'a still newer key is found', await present(newest));
+  const withdrawn = async () => (await present(old)).status === 401;
+  ok(await until(withdrawn, 20000), 'a key that was withdrawn is good for nothing any more', await present(old));
+  ok((await present(signed)).status === 200, 'the one that stayed is');
+
   await order({ ttl: 1 });
-  const short = await machine('mcp');
+  const brief = await machine('mcp');
   await new Promise((resume) => setTimeout(resume, 2100));
-  const expired = await present(short);
+  const expired = await present(brief);
   ok(expired.status === 401 && expired.challenge.includes('invalid_token'), 'an expired token is not accepted', expired);
 
   await order({ ttl: 300, format: 'opaque' });
