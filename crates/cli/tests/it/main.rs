@@ -10,6 +10,7 @@ mod examples;
 mod full_disk;
 mod http_tools;
 mod policy;
+mod reports;
 mod seal;
 mod serve;
 mod store;

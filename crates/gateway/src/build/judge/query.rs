@@ -79,6 +79,8 @@ impl Judge<'_> {
         let origins = Origins { tool, schemas: Some(schemas) };
         if deliver == Some(Deliver::Overflow) {
             definition.delivery = Delivery::Overflow;
+            // Around the rows stand their name and whether they are all; there is no cursor.
+            definition.output_bytes = Some(max_bytes.saturating_add(items.len()).saturating_add(64));
         }
         let mut contract = compile(&definition, &origins, self.gate, &mut judged.findings);
         let mut delivered = None;
