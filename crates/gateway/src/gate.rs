@@ -294,7 +294,7 @@ impl Recipe {
             builder = builder.audit(trail);
         }
         if let Some(store) = store {
-            builder = builder.ledger(store.ledger);
+            builder = builder.stores(store.stores()).ledger(store.ledger);
         }
         let mut limits = callgate_server::Limits::default();
         limits.gate = gate_limits;

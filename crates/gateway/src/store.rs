@@ -7,8 +7,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use callgate_adapters::store::artifacts::StoreArtifacts;
+use callgate_adapters::store::handles::StoreHandles;
 use callgate_adapters::store::ledger::{Effect, LedgerLimits, StoreLedger};
 use callgate_adapters::store::{self, Options, Part, Planned, StoreError};
+use callgate_core::keeping::Stores;
 use callgate_core::port::{Unresolved, Verdict};
 use callgate_core::snapshot::Tool;
 use tokio::time::Instant;
@@ -22,6 +25,15 @@ use crate::load::load;
 #[derive(Clone, Debug)]
 pub(crate) struct OpenStore {
     pub(crate) ledger: StoreLedger,
+}
+
+impl OpenStore {
+    /// Handles and artifacts in the same store.
+    pub(crate) fn stores(&self) -> Stores {
+        let store = self.ledger.store();
+        let (handles, artifacts) = (StoreHandles::new(store.clone()), StoreArtifacts::new(store.clone()));
+        Stores::new(Arc::new(handles), Arc::new(artifacts))
+    }
 }
 
 /// Opens the store of a configuration, if it has one.

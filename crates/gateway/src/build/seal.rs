@@ -76,5 +76,7 @@ fn own_key(config: &Config) -> Option<Finding> {
 
 /// The place of what shows that instances share something.
 fn shared(config: &Config) -> Option<&Place> {
-    config.audit.as_ref().and_then(|audit| audit.url.as_ref()).map(Located::place)
+    let audit = config.audit.as_ref().and_then(|audit| audit.url.as_ref());
+    let store = config.store.as_ref().and_then(|store| store.url.as_ref());
+    store.or(audit).map(Located::place)
 }

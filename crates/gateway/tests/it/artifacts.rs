@@ -1,5 +1,9 @@
 //! Results that leave as a link: files of rows, and results that overflow.
 
+use std::time::Duration;
+
+use callgate_gateway::store::Place;
+use callgate_server::{Content, Context, Effect, HandleScope, Tool, ToolError};
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
@@ -147,6 +151,59 @@ async fn an_artifact_outlives_a_reload_and_no_list_names_it() {
     assert_eq!(unknown["error"]["message"], "Resource not found", "{unknown}");
 }
 
+/// Gives out a handle, or says what one stands for.
+async fn ticket(context: Context<'_>, Ticket { handle }: Ticket) -> Result<Content, ToolError> {
+    let scope = HandleScope::tool();
+    let text = match handle {
+        None => context.handles().create(&scope, "window seat", Duration::from_secs(60)).await?,
+        Some(handle) => {
+            let payload = context.handles().check(&handle, &scope).await?;
+            context.handles().revoke(&handle, &scope).await?;
+            String::from_utf8_lossy(&payload).into_owned()
+        }
+    };
+    Ok(Content::text(&text))
+}
+
+#[derive(serde::Deserialize, schemars::JsonSchema)]
+struct Ticket {
+    handle: Option<String>,
+}
+
+async fn served(files: &Files) -> Served {
+    let gate = files.gate().tool(Tool::new("ticket", Effect::Read, ticket).description("Gives out tickets."));
+    let (server, reloader) = gate.build().unwrap();
+    Served::start(&server, Some(reloader)).await
+}
+
+async fn what_is_kept_is_there_for_other_instances_and_the_next_gate(store: &str) {
+    let files = Files::new(&format!("{HEAD}{CSV}{store}"));
+    if let Ok(url) = std::env::var("CALLGATE_TEST_POSTGRES") {
+        files.write("url", &url);
+    }
+    let place = Place::of(&files.at("callgate.toml")).unwrap();
+    // Waiting for the store is for threads that may wait.
+    tokio::task::spawn_blocking(move || place.migrate().unwrap()).await.unwrap();
+    let (one, other) = (served(&files).await, served(&files).await);
+    let (uri, _) = link(&one.call("invoice_export", "{}").await);
+    let handle = one.call("ticket", "{}").await["content"][0]["text"].as_str().unwrap().to_owned();
+    let whole = one.artifact(&uri).await;
+    assert_eq!(other.artifact(&uri).await, whole);
+    drop(one);
+    let next = served(&files).await;
+    assert_eq!(next.artifact(&uri).await, whole);
+    let arguments = format!(r#"{{"handle":"{handle}"}}"#);
+    assert_eq!(next.call("ticket", &arguments).await["content"][0]["text"], "window seat");
+    // The other instance knows that it was revoked.
+    assert!(other.error("ticket", &arguments).await.starts_with("invalid_handle"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_kept_in_a_file_is_there_for_other_instances_and_the_next_gate() {
+    let store = "\n[store]\nkind = \"sqlite\"\npath = \"store.db\"\n";
+    what_is_kept_is_there_for_other_instances_and_the_next_gate(store).await;
+}
+
 #[test]
 fn what_does_not_go_together_with_a_file_is_found() {
     let bad = CSV
@@ -163,7 +220,13 @@ fn what_does_not_go_together_with_a_file_is_found() {
 mod postgres {
     //! The same over PostgreSQL.
 
-    use super::{Files, Served, link};
+    use super::{Files, Served, link, what_is_kept_is_there_for_other_instances_and_the_next_gate};
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn what_is_kept_in_postgres_is_there_for_other_instances_and_the_next_gate() {
+        let store = "\n[store]\nkind = \"postgres\"\nurl = \"file:url\"\n";
+        what_is_kept_is_there_for_other_instances_and_the_next_gate(store).await;
+    }
 
     #[tokio::test(flavor = "multi_thread")]
     async fn many_rows_of_postgres_become_a_file_with_every_digit() {
