@@ -7,6 +7,7 @@
 
 pub mod digest;
 pub mod schema;
+mod terms;
 
 pub mod lint;
 
@@ -59,6 +60,8 @@ pub struct Contract {
     pub(crate) confirmed: Vec<String>,
     pub(crate) idempotency: Option<Idempotency>,
     pub(crate) resolution: Option<Resolution>,
+    pub(crate) precondition: Option<String>,
+    pub(crate) compensation: Option<String>,
     /// Boxed, so that tools without masked fields do not grow.
     pub(crate) masks: Option<Box<Masks>>,
 }
@@ -172,6 +175,18 @@ impl Contract {
     #[must_use]
     pub fn resolution(&self) -> Option<Resolution> {
         self.resolution
+    }
+
+    /// The argument with the version that the caller has seen, where the tool compares one.
+    #[must_use]
+    pub fn precondition(&self) -> Option<&str> {
+        self.precondition.as_deref()
+    }
+
+    /// How the effect is taken back, for people.
+    #[must_use]
+    pub fn compensation(&self) -> Option<&str> {
+        self.compensation.as_deref()
     }
 
     /// The input schema as a document, for those who render it.

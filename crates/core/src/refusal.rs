@@ -66,6 +66,8 @@ pub enum Code {
     CallInFlight,
     /// Nobody knows whether the effect happened.
     OutcomeUnknown,
+    /// What is to be changed is not in the version any more that the caller has seen.
+    PreconditionFailed,
     /// The effect happened, and its result is not kept.
     ResultNotKept,
     /// The ledger is full.
@@ -92,7 +94,7 @@ pub enum Code {
 
 impl Code {
     /// Every code, in the order of the manual.
-    pub const ALL: [Self; 37] = [
+    pub const ALL: [Self; 38] = [
         Self::MalformedCall,
         Self::UnknownTool,
         Self::NotFound,
@@ -119,6 +121,7 @@ impl Code {
         Self::IdempotencyConflict,
         Self::CallInFlight,
         Self::OutcomeUnknown,
+        Self::PreconditionFailed,
         Self::ResultNotKept,
         Self::LedgerFull,
         Self::Timeout,
@@ -162,6 +165,7 @@ impl Code {
             Self::IdempotencyConflict => "idempotency_conflict",
             Self::CallInFlight => "call_in_flight",
             Self::OutcomeUnknown => "outcome_unknown",
+            Self::PreconditionFailed => "precondition_failed",
             Self::ResultNotKept => "result_not_kept",
             Self::LedgerFull => "ledger_full",
             Self::Timeout => "timeout",
@@ -196,6 +200,7 @@ impl Code {
             | Self::InvalidCursor
             | Self::IdempotencyKeyRequired
             | Self::IdempotencyConflict
+            | Self::PreconditionFailed
             | Self::CallInFlight
             | Self::InvalidHandle
             | Self::Cancelled => Party::Caller,
@@ -235,6 +240,7 @@ impl Code {
             | Self::InvalidCursor
             | Self::IdempotencyKeyRequired
             | Self::IdempotencyConflict
+            | Self::PreconditionFailed
             | Self::InvalidHandle
             | Self::OutputTooLarge => Retry::Changed,
             Self::Busy
@@ -296,6 +302,9 @@ impl Code {
             Self::CallInFlight => "repeat the same call with the same key later; it does nothing twice",
             Self::OutcomeUnknown => {
                 "do not do it again in another way; look with a reading tool whether it happened, or ask the operator to reconcile the call"
+            }
+            Self::PreconditionFailed => {
+                "nothing was changed: read the present version, decide again, and use a new key"
             }
             Self::ResultNotKept => "do not repeat the call: it took effect; look at it with a reading tool",
             Self::LedgerFull => "call again later; nothing was changed",

@@ -64,6 +64,7 @@ pub(crate) const fn wire(code: Code) -> Wire {
         | Code::IdempotencyConflict
         | Code::CallInFlight
         | Code::OutcomeUnknown
+        | Code::PreconditionFailed
         | Code::ResultNotKept
         | Code::LedgerFull
         | Code::Timeout

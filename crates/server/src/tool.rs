@@ -283,6 +283,21 @@ impl Tool {
         self
     }
 
+    /// The argument with the version that the caller has seen, by its name at the top level. The tool compares it
+    /// where it writes.
+    #[must_use]
+    pub fn precondition(mut self, argument: impl Into<String>) -> Self {
+        self.definition.precondition = Some(argument.into());
+        self
+    }
+
+    /// How the effect is taken back, for people who have to: one sentence.
+    #[must_use]
+    pub fn compensation(mut self, text: impl Into<String>) -> Self {
+        self.definition.compensation = Some(text.into());
+        self
+    }
+
     /// An argument that an approval shows, by its name at the top level; all are shown where none is named.
     #[must_use]
     pub fn confirmed(mut self, argument: impl Into<String>) -> Self {

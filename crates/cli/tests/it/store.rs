@@ -120,3 +120,44 @@ fn an_unknown_effect_is_listed_and_resolved_by_hand_with_a_reason_in_the_trail()
     assert_eq!(absent.status.code(), Some(8));
     assert_eq!(run(directory, &["audit", "reconcile", "no-id"]).status.code(), Some(2));
 }
+
+/// The blocks of a language in the chapter about effects.
+fn blocks(language: &str) -> Vec<String> {
+    let manual = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/effects.md");
+    let text = std::fs::read_to_string(manual).unwrap();
+    let opening = format!("```{language}\n");
+    text.split(&opening).skip(1).map(|rest| rest.split("```").next().unwrap().to_owned()).collect()
+}
+
+/// The words of a command, of which some stand in quotes.
+fn words(line: &str) -> Vec<String> {
+    let parts = line.split('"').enumerate();
+    let words = parts.flat_map(|(at, part)| match at % 2 {
+        0 => part.split_whitespace().map(str::to_owned).collect(),
+        _ => vec![part.to_owned()],
+    });
+    words.skip(1).collect()
+}
+
+#[test]
+fn every_command_of_the_chapter_works_as_it_is_written() {
+    let directory = stored();
+    let directory = directory.path();
+    let call = CallId::new(1_700_000_000_000, &[1; 10]);
+    let mut count = 0;
+    for line in blocks("sh").iter().flat_map(|block| block.lines()) {
+        if line.contains("reconcile --json") {
+            leave(directory, &[call]);
+        }
+        let words = words(&line.replace("CALL_ID", &call.to_string()));
+        ok(directory, &words.iter().map(String::as_str).collect::<Vec<_>>());
+        count += 1;
+    }
+    assert_eq!(count, 7, "a command was added or lost; say so here");
+    // The first table of the chapter is one that the file may have.
+    let path = directory.join("callgate.toml");
+    let text = std::fs::read_to_string(&path).unwrap();
+    let (before, _) = text.split_once("[store]").unwrap();
+    std::fs::write(&path, format!("{before}{}", blocks("toml")[0])).unwrap();
+    ok(directory, &["check"]);
+}

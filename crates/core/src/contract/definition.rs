@@ -15,6 +15,7 @@ use super::effect::Effect;
 use super::idempotency::{self, Idempotency, Resolution};
 use super::mask::{self, Mask};
 use super::schema::Schema;
+use super::terms;
 use super::{Contract, MirroredParameter, ToolName};
 use crate::limits::Limits;
 use crate::rate::Allowance;
@@ -68,6 +69,12 @@ pub struct Definition {
     pub idempotency: Option<Idempotency>,
     /// How an unknown outcome becomes known. A tool above `preview` must say it.
     pub resolution: Option<Resolution>,
+    /// The argument with the version that the caller has seen, by its name at the top level. The tool compares it in
+    /// the same statement that writes, and refuses with [`Code::PreconditionFailed`](crate::refusal::Code) where
+    /// it is another one.
+    pub precondition: Option<String>,
+    /// How the effect is taken back, for people who have to: one sentence. Nothing for one that cannot be.
+    pub compensation: Option<String>,
     /// Fields of the structured result that leave as a mark.
     pub masked: Vec<Mask>,
     /// What carries the tool out, where that is text, such as a statement and the name of its source. It
@@ -99,6 +106,8 @@ impl Definition {
             confirmed: Vec::new(),
             idempotency: None,
             resolution: None,
+            precondition: None,
+            compensation: None,
             masked: Vec::new(),
             implementation: None,
         }
@@ -165,6 +174,7 @@ pub(super) fn compile(definition: &Definition, limits: &Limits) -> Result<Contra
     let (effect, root) = (definition.effect, input.as_ref().map(|schema| schema.document().root()));
     let declared = definition.idempotency.as_ref();
     idempotency::check(effect, declared, definition.resolution, root, limits, &mut faults);
+    terms::check(definition, root, &mut faults);
     let timeout = definition.timeout.unwrap_or(limits.call_timeout);
     if timeout.is_zero() || timeout > limits.call_timeout_max {
         let remedy = format!("choose at most {} seconds", limits.call_timeout_max.as_secs());
@@ -198,6 +208,8 @@ pub(super) fn compile(definition: &Definition, limits: &Limits) -> Result<Contra
                 confirmed: definition.confirmed.clone(),
                 idempotency: definition.idempotency.clone(),
                 resolution: definition.resolution,
+                precondition: definition.precondition.clone(),
+                compensation: definition.compensation.clone(),
                 masks: masks.map(Box::new),
             })
         }
@@ -379,6 +391,7 @@ fn digest(rendered: &str, definition: &Definition) -> ContractDigest {
         builder.field("confirmed", name);
     }
     idempotency::digest(definition.idempotency.as_ref(), definition.resolution, &mut builder);
+    terms::digest(definition, &mut builder);
     let bounds = json::Limits::DEFAULT.with_bytes(64 << 20).with_depth(256).with_nodes(1 << 22);
     if let Ok(document) = Document::parse(rendered, &bounds) {
         builder.json("definition", document.root());

@@ -422,3 +422,41 @@ async fn a_backend_that_keeps_the_key_says_what_became_of_an_unknown_effect() {
         assert_eq!(runs.load(Ordering::Relaxed), runs_then, "{resolution:?} {verdict:?}");
     }
 }
+
+#[test]
+fn what_a_definition_says_of_versions_and_of_taking_back_is_judged_and_part_of_the_contract() {
+    let digest = |change: &dyn Fn(&mut Definition)| {
+        let mut definition = changing("pay", Effect::Append, KeySource::Input);
+        definition.input_schema =
+            r#"{"type":"object","properties":{"version":{"type":"integer"},"n":{"type":"integer"}},"required":["version"]}"#
+                .to_owned();
+        change(&mut definition);
+        Contract::new(&definition, &Limits::default()).map(|contract| contract.digest())
+    };
+    let plain = digest(&|_| {}).unwrap();
+    let version = digest(&|definition| definition.precondition = Some("version".to_owned())).unwrap();
+    let back =
+        digest(&|definition| definition.compensation = Some("Refund the payment.".to_owned())).unwrap();
+    assert!(plain != version && plain != back && version != back);
+    type Change = fn(&mut Definition);
+    let changes: [(Change, &str); 5] = [
+        (|definition| definition.precondition = Some("n".to_owned()), "not required"),
+        (|definition| definition.precondition = Some("absent".to_owned()), "not declared"),
+        (|definition| definition.compensation = Some(" ".to_owned()), "empty or too long"),
+        (|definition| definition.compensation = Some("x".repeat(513)), "empty or too long"),
+        (
+            |definition| {
+                definition.effect = Effect::Read;
+                definition.idempotency = None;
+                definition.resolution = None;
+                definition.precondition = Some("version".to_owned());
+                definition.compensation = Some("Refund the payment.".to_owned());
+            },
+            "changes nothing",
+        ),
+    ];
+    for (change, expected) in changes {
+        let faults = digest(&change).unwrap_err();
+        assert!(faults.iter().all(|fault| fault.problem.contains(expected)), "{faults:?}");
+    }
+}

@@ -9,6 +9,7 @@ mod bench;
 mod ci;
 mod conformance;
 mod coverage;
+mod crash;
 mod env;
 mod failure;
 mod features;
@@ -69,6 +70,12 @@ enum Task {
         /// Run them against this program, which takes the arguments of the conformance example
         #[arg(long)]
         server: Option<PathBuf>,
+    },
+    /// Lose work and answers of stores and kill processes, and count what is left; the counts come last
+    Crash {
+        /// Seeded runs of each store; one process is killed for each twenty
+        #[arg(long, default_value_t = 10_000)]
+        runs: u32,
     },
     /// Every requirement that binds a server is tied to a test
     Coverage,
@@ -139,6 +146,7 @@ fn run(task: Task) -> Result<(), Failure> {
         }
         Task::Bench(options) => bench::bench(&options),
         Task::Coverage => coverage::check(),
+        Task::Crash { runs } => crash::crash(runs),
         Task::Interop { filter, server } => interop::check(&filter, server),
         Task::Size => size::check(),
         Task::Features => features::check(),

@@ -246,6 +246,7 @@ async fn provoke(code: Code) -> Answer {
         | Code::IdempotencyConflict
         | Code::CallInFlight
         | Code::OutcomeUnknown
+        | Code::PreconditionFailed
         | Code::ResultNotKept
         | Code::LedgerFull
         | Code::Cancelled
