@@ -28,6 +28,15 @@ pub(crate) struct Exchange {
 
 /// A call of one tool with the metadata that every request carries.
 pub(crate) fn tool_call(name: &str, arguments: &str) -> Exchange {
+    request("tools/call", name, &format!(r#""name":"{name}","arguments":{arguments}"#))
+}
+
+/// The reading of one resource.
+pub(crate) fn resource_read(uri: &str) -> Exchange {
+    request("resources/read", uri, &format!(r#""uri":"{uri}""#))
+}
+
+fn request(method: &str, name: &str, params: &str) -> Exchange {
     let meta = format!(
         r#"{{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{{}},"io.modelcontextprotocol/clientInfo":{{"name":"callgate-demo","version":"{}"}}}}"#,
         env!("CARGO_PKG_VERSION")
@@ -37,11 +46,11 @@ pub(crate) fn tool_call(name: &str, arguments: &str) -> Exchange {
             ("content-type", "application/json".into()),
             ("accept", "application/json, text/event-stream".into()),
             ("mcp-protocol-version", "2026-07-28".into()),
-            ("mcp-method", "tools/call".into()),
+            ("mcp-method", method.into()),
             ("mcp-name", name.into()),
         ],
         body: format!(
-            r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"{name}","arguments":{arguments},"_meta":{meta}}}}}"#
+            r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{{{params},"_meta":{meta}}}}}"#
         ),
     }
 }

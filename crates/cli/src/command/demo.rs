@@ -2,6 +2,7 @@
 //!
 //! It leaves its files and nothing running, unless told to keep serving.
 
+use std::borrow::Cow;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 
@@ -21,11 +22,15 @@ use crate::print::say;
 const TOOL: &str = "receivables_summary";
 const ARGUMENTS: &str = r#"{"due_until":"2026-06-30"}"#;
 
+/// What is asked next: more than a message holds.
+const REPORT: &str = "monthly_report";
+const REPORT_ARGUMENTS: &str = r#"{"month":"2026-03"}"#;
+
 pub(crate) fn run(demo: &Demo) -> Result<(), Failure> {
     let example = files::write(&demo.directory, Existing::Keep)?;
     say!("The example is in {}", demo.directory.display());
     say!("  {}   three tenants, 3,600 invoices", example.database.display());
-    say!("  {}   three tools on it", example.configuration.display());
+    say!("  {}   four tools on it", example.configuration.display());
     let runtime = serve::runtime()?;
     let _guard = runtime.enter();
     let (server, _reloader) = serve::open(&example.configuration)?;
@@ -42,7 +47,10 @@ pub(crate) fn run(demo: &Demo) -> Result<(), Failure> {
         say!("\nServed at http://{address}/mcp\n");
         let serving = server.run();
         let client = async {
-            let result = show_call(address).await;
+            let result = match show_call(address).await {
+                Ok(()) => show_report(address).await,
+                failed => failed,
+            };
             show_clients(&example.configuration, address, demo.keep);
             if !demo.keep {
                 shutdown.begin();
@@ -72,6 +80,37 @@ async fn show_call(address: SocketAddr) -> Result<(), Failure> {
             "the answer has no rows; was callgate.toml changed? remove the directory and try again".into(),
         ))
     }
+}
+
+/// A report: the call gives a link, and the link a file.
+async fn show_report(address: SocketAddr) -> Result<(), Failure> {
+    say!("A report of a month does not fit into a message, so the call of `{REPORT}` gives a link:\n");
+    let body = answer(address, &client::tool_call(REPORT, REPORT_ARGUMENTS)).await?;
+    let changed = "there is no report; was callgate.toml changed? remove the directory and try again";
+    let text = |body: &str, path: &[&str]| {
+        let document = Document::parse(body, &Limits::DEFAULT).ok()?;
+        let value = document.root().path(path.iter().copied()).and_then(|value| value.as_str());
+        value.map(Cow::into_owned)
+    };
+    let uri = text(&body, &["result", "structuredContent", "artifact", "uri"]);
+    let uri = uri.ok_or_else(|| Failure::Demo(changed.into()))?;
+    say!("{uri}\n\nOnly who called reads it, with `resources/read`, in parts. It begins:\n");
+    let body = answer(address, &client::resource_read(&uri)).await?;
+    let document =
+        Document::parse(body, &Limits::DEFAULT).map_err(|error| Failure::Demo(error.to_string()))?;
+    let contents = document.root().path(["result", "contents"]).and_then(|contents| contents.items().next());
+    let file = contents.and_then(|part| part.get("text")).and_then(|text| text.as_str());
+    let file = file.ok_or_else(|| Failure::Demo(changed.into()))?;
+    for line in file.lines().take(4) {
+        say!("  {line}");
+    }
+    say!("  ... {} lines in this part\n", file.lines().count());
+    Ok(())
+}
+
+async fn answer(address: SocketAddr, exchange: &Exchange) -> Result<String, Failure> {
+    let (_, body) = client::send(address, "/mcp", exchange).await.map_err(Failure::Demo)?;
+    Ok(body)
 }
 
 fn show_request(address: SocketAddr, exchange: &Exchange) {

@@ -13,6 +13,8 @@ fn the_demonstration_makes_a_database_and_shows_a_call_with_every_digit_twice_in
             "The answer (HTTP 200)",
             "\"resultType\": \"complete\"",
             "dev.callgate/receipt",
+            "artifact://callgate/",
+            "invoice_reference,customer_name,status",
             "\"mcpServers\"",
         ] {
             assert!(text.contains(part), "{part} is missing in:\n{text}");

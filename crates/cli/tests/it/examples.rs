@@ -84,7 +84,9 @@ impl Service {
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .spawn()
-            .expect("this test needs python3, as the interoperability tests do");
+            .unwrap_or_else(|error| {
+                panic!("this test needs python3, as the interoperability tests do: {error}")
+            });
         let mut port = String::new();
         BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut port).unwrap();
         let file = directory.join("callgate.toml");
