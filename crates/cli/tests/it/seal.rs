@@ -1,4 +1,4 @@
-//! Fresh keys, and a file that uses them.
+//! Fresh keys, a file that uses them, and the commands of `docs/artifacts.md`.
 
 use super::support::{callgate, run, stdout};
 
@@ -52,4 +52,30 @@ fn a_key_in_a_file_is_not_shown_and_not_written_over() {
     let again = run(directory.path(), &["seal", "key", "--file", "seal.key"]);
     assert_eq!(again.status.code(), Some(3));
     assert_eq!(std::fs::read_to_string(directory.path().join("seal.key")).unwrap(), key);
+}
+
+#[test]
+fn every_command_of_the_chapter_works_as_it_is_written() {
+    let page = include_str!("../../../../docs/artifacts.md");
+    let blocks = |language: &str| {
+        let open = format!("```{language}\n");
+        let found = page.split(&open).skip(1).filter_map(|rest| rest.split("\n```").next());
+        found.map(str::to_owned).collect::<Vec<_>>()
+    };
+    let directory = tempfile::tempdir().unwrap();
+    assert!(run(directory.path(), &["init"]).status.success());
+    let file = directory.path().join("callgate.toml");
+    let own = std::fs::read_to_string(&file).unwrap();
+    let [tool] = &blocks("toml")[..] else { panic!("the page has other tables; adapt this test") };
+    std::fs::write(&file, format!("{own}\n{tool}\n")).unwrap();
+    let mut count = 0;
+    for command in blocks("sh").iter().flat_map(|block| block.lines()) {
+        let arguments: Vec<_> = command.strip_prefix("callgate ").unwrap().split(' ').collect();
+        let output = run(directory.path(), &arguments);
+        assert!(output.status.success(), "{command}: {}", stdout(&output));
+        count += 1;
+    }
+    assert_eq!(count, 4, "the page has other commands; adapt this test");
+    let checked = stdout(&run(directory.path(), &["check", "--strict"]));
+    assert!(checked.contains("0 errors, 0 warnings"), "{checked}");
 }
