@@ -121,7 +121,7 @@ fn text(review: &PolicyReview, explanation: &Explanation) -> String {
         if explanation.changes.is_empty() {
             let _ = writeln!(
                 text,
-                "  no approval, group, scope or tenant that a policy names, and no policy less"
+                "  no approval, group, scope or tenant that a policy names, and no prohibition to take away"
             );
         }
     }
