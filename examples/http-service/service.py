@@ -4,6 +4,7 @@ something that a service should not. It prints the port that it listens on."""
 import gzip
 import json
 import sys
+import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -16,6 +17,8 @@ TICKETS = {
     ],
     "other": [{"id": "T-9", "subject": "Not yours", "text": "Not yours.", "state": "open", "amount": 1}],
 }
+CREATED = {}
+LOCK = threading.Lock()
 
 
 def shown(ticket):
@@ -54,6 +57,21 @@ class Helpdesk(BaseHTTPRequestHandler):
         if len(parts) != 5:
             return self.answer(404, {"error": "no such path"})
         return self.ticket(parts[4], tickets)
+
+    def do_POST(self):
+        """A ticket is created once for each key: a repeated request gets the first answer."""
+        if self.headers.get("X-Api-Key") != "example-key":
+            return self.answer(401, {"error": "no key"})
+        key, body = self.headers.get("Idempotency-Key"), self.rfile.read(int(self.headers["Content-Length"]))
+        if not key:
+            return self.answer(400, {"error": "Idempotency-Key is missing"})
+        company, wanted = self.path.split("/")[3], json.loads(body)
+        with LOCK:
+            if key not in CREATED:
+                ticket = {"id": f"T-{100 + len(CREATED)}", "state": "open", "amount": 0, **wanted}
+                TICKETS.setdefault(company, []).insert(0, ticket)
+                CREATED[key] = ticket
+        return self.answer(201, {"data": shown(CREATED[key])})
 
     def ticket(self, reference, tickets):
         if reference == "T-90":

@@ -53,8 +53,8 @@ pub use store::{StoreKind, StoreTable};
 pub use template::{Part, Template};
 pub use tls::{TlsEnd, TlsTable};
 pub use tool::{
-    Body, Deliver, Direction, Effect, Formulas, HeaderValue, Operation, OperationKind, Page, PageKey, Query,
-    Request, RequestTable, ResponseTable, Tool, Work,
+    Body, Deliver, Direction, Effect, Formulas, HeaderValue, IdempotencyTable, Key, Operation, OperationKind,
+    Page, PageKey, Query, Request, RequestTable, ResponseTable, Sharing, Tool, Unknown, Work,
 };
 
 pub(crate) use json::{nearest_place, push_toml};

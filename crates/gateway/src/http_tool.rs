@@ -194,7 +194,9 @@ impl Execute for HttpTool {
                 Ok(result) => return Execution::Complete(ToolOutput::structured(result)),
                 Err(ended) => ended,
             };
-            if let Some(message) = message {
+            // Where nobody knows what became of it, that comes before anything that the service says.
+            let is_lost = proof == Proof::Unknown && invocation.contract().effect().changes_something();
+            if let Some(message) = message.filter(|_| !is_lost) {
                 let text = format!("{}. The service says: {message}", refusal.public());
                 let output = ToolOutput::text(&text);
                 return Execution::Complete(match proof {

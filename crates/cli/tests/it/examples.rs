@@ -32,6 +32,7 @@ fn try_example(example: &Path) {
         }
     }
     let _service = Service::of(directory.path());
+    migrate(directory.path());
     let checked = run(directory.path(), &["check", "--strict"]);
     assert_eq!(checked.status.code(), Some(0), "{}: {}", example.display(), stdout(&checked));
 
@@ -46,10 +47,8 @@ fn try_example(example: &Path) {
     let mut input = child.stdin.take().unwrap();
     for (id, call) in calls.lines().enumerate() {
         let mut params: serde_json::Value = serde_json::from_str(call).unwrap();
-        params["_meta"] = serde_json::json!({
-            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-            "io.modelcontextprotocol/clientCapabilities": {},
-        });
+        params["_meta"]["io.modelcontextprotocol/protocolVersion"] = "2026-07-28".into();
+        params["_meta"]["io.modelcontextprotocol/clientCapabilities"] = serde_json::json!({});
         let request =
             serde_json::json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params});
         writeln!(input, "{request}").unwrap();
@@ -67,6 +66,14 @@ fn try_example(example: &Path) {
             || result["reference"].is_string()
             || result["artifact"]["uri"].is_string();
         assert!(filled, "{}: {answer}", example.display());
+    }
+}
+
+/// Makes the tables of an example's store, where it has one.
+pub(crate) fn migrate(directory: &Path) {
+    if std::fs::read_to_string(directory.join("callgate.toml")).unwrap().contains("[store]") {
+        let migrated = run(directory, &["migrate"]);
+        assert_eq!(migrated.status.code(), Some(0), "{}", stdout(&migrated));
     }
 }
 

@@ -44,7 +44,8 @@ pub(super) fn compile(
             findings.extend(faults.into_iter().map(|fault| {
                 let place = origins.place(fault.member, &fault.pointer);
                 let code = if fault.member.ends_with("Schema") { "bad_schema" } else { "bad_definition" };
-                Finding::error(code, fault.problem, fault.remedy).at(place)
+                Finding::error(code, fault.problem, origins.remedy(fault.member).unwrap_or(fault.remedy))
+                    .at(place)
             }));
             None
         }
@@ -52,6 +53,22 @@ pub(super) fn compile(
 }
 
 impl Origins<'_> {
+    /// What to write, where the file says nothing yet.
+    fn remedy(&self, member: &str) -> Option<String> {
+        let remedy = match member {
+            "idempotency" if self.tool.idempotency.is_none() => {
+                "add `idempotency = { key = \"request\" }` where callers send a key in `_meta`, `{ key = \"argument\", argument \
+                 = \"NAME\" }` where an input carries it, or `{ key = \"input\" }` where equal arguments are one call"
+            }
+            "resolution" if self.tool.unknown.is_none() => {
+                "add `unknown = \"backend\"` where it keeps the key with the effect and can be asked, or `unknown = \
+                 \"person\"`"
+            }
+            _ => return None,
+        };
+        Some(remedy.to_owned())
+    }
+
     fn place(&self, member: &str, pointer: &str) -> Place {
         let in_schema = |schema: &ObjectSchema, pointer: &str| {
             // The root is the whole table or file, which says less than the line that begins it.
@@ -74,6 +91,16 @@ impl Origins<'_> {
                 let names = self.tool.recorded.iter().flat_map(|names| names.iter());
                 let mut named = names.filter(|name| name.as_str() == pointer);
                 named.next().map(|name| name.place().clone())
+            }
+            "idempotency" => {
+                let key = self.tool.idempotency.as_ref().and_then(|table| table.key.as_ref());
+                let argument = self.tool.idempotency.as_ref().and_then(|table| table.argument.as_ref());
+                let written = argument.map(|argument| argument.place()).or(key.map(|key| key.place()));
+                written.or(self.tool.effect.as_ref().map(|effect| effect.place())).cloned()
+            }
+            "resolution" => {
+                let written = self.tool.unknown.as_ref().map(|unknown| unknown.place());
+                written.or(self.tool.effect.as_ref().map(|effect| effect.place())).cloned()
             }
             "timeout" => self.tool.timeout_ms.as_ref().map(|number| number.place().clone()),
             _ => None,

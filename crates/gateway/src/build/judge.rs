@@ -8,7 +8,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use callgate_adapters::repository::Repository;
-use callgate_core::contract::{Definition, Effect as CoreEffect};
+use callgate_core::contract::{
+    Definition, Effect as CoreEffect, Idempotency, KeyScope, KeySource, Resolution,
+};
 use callgate_core::limits::Limits as GateLimits;
 use callgate_core::snapshot::Tool as GateTool;
 
@@ -16,7 +18,8 @@ use super::sources::http::Remote;
 use super::sources::{Database, Ready};
 use super::{Opened, limits, output_bytes};
 use crate::config::{
-    Config, Effect, Finding, Limits, LimitsTable, Located, Severity, Source, Tool, Work, listed, meant,
+    Config, Effect, Finding, IdempotencyTable, Key, Limits, LimitsTable, Located, Severity, Sharing, Source,
+    Tool, Unknown, Work, listed, meant,
 };
 use crate::cursor::Seals;
 use crate::files::FileState;
@@ -80,12 +83,12 @@ impl Judge<'_> {
 
     fn check_effect(&self, tool: &Tool, findings: &mut Vec<Finding>) {
         let Some(effect) = &tool.effect else { return };
-        if **effect > Effect::Preview {
+        if **effect > Effect::Preview && !matches!(tool.work, Work::Request(_)) {
             findings.push(
                 Finding::error(
                     "effect_not_served",
-                    "this version serves no tool that changes something, because it cannot record yet what came of it",
-                    "leave the tool out; serve what only reads, with the effect `read`, `external_read` or `preview`",
+                    "queries and operations only read in this version; what changes something is a request",
+                    "leave the tool out, or declare what only reads with the effect `read`, `external_read` or `preview`",
                 )
                 .at(effect.place().clone()),
             );
@@ -133,11 +136,21 @@ impl Judge<'_> {
 
     /// What every kind of tool says in the same way.
     fn definition(&self, tool: &Tool, input: &str, output: String, max_bytes: usize) -> Definition {
-        let effect = match tool.effect.as_ref().map(|effect| **effect) {
+        // What a query or an operation may not declare was reported.
+        let served = matches!(tool.work, Work::Request(_));
+        let effect = match tool
+            .effect
+            .as_ref()
+            .map(|effect| **effect)
+            .filter(|effect| served || *effect <= Effect::Preview)
+        {
             Some(Effect::ExternalRead) => CoreEffect::ExternalRead,
             Some(Effect::Preview) => CoreEffect::Preview,
-            // A missing or greater effect is an error already; nothing is built then.
-            _ => CoreEffect::Read,
+            Some(Effect::Append) => CoreEffect::Append,
+            Some(Effect::Update) => CoreEffect::Update,
+            Some(Effect::Destructive) => CoreEffect::Destructive,
+            // A missing effect is an error already; nothing is built then.
+            Some(Effect::Read) | None => CoreEffect::Read,
         };
         let mut definition = Definition::new(tool.name.as_str(), effect, input);
         let text = |text: &Option<Located<String>>| text.as_ref().map(|text| text.trim().to_owned());
@@ -151,6 +164,13 @@ impl Judge<'_> {
         definition.scopes = scopes.map(|scope| scope.to_string()).collect();
         let labels = tool.labels.iter().flat_map(|labels| labels.iter());
         definition.labels = labels.map(|label| label.to_string()).collect();
+        definition.idempotency = tool.idempotency.as_ref().map(idempotency);
+        definition.resolution = tool.unknown.as_ref().map(|unknown| match **unknown {
+            Unknown::Backend => Resolution::Backend,
+            Unknown::Person => Resolution::Person,
+        });
+        let confirmed = tool.confirm.iter().flat_map(|names| names.iter());
+        definition.confirmed = confirmed.map(|name| name.to_string()).collect();
         let recorded = tool.recorded.iter().flat_map(|names| names.iter());
         definition.recorded = recorded.map(|name| name.to_string()).collect();
         definition
@@ -163,6 +183,23 @@ impl Judge<'_> {
             (name.to_string(), place)
         })
     }
+}
+
+/// How a repeated call is recognised. With an error in the table nothing is built, so that any key will do.
+fn idempotency(table: &IdempotencyTable) -> Idempotency {
+    let key = match (table.key.as_ref().map(|key| **key), &table.argument) {
+        (Some(Key::Request), _) => KeySource::Request,
+        (Some(Key::Argument), Some(argument)) => KeySource::Argument(argument.to_string()),
+        (Some(Key::Input | Key::Argument) | None, _) => KeySource::Input,
+    };
+    let mut idempotency = Idempotency::new(key);
+    if table.scope.as_ref().is_some_and(|scope| **scope == Sharing::Tenant) {
+        idempotency = idempotency.with_scope(KeyScope::Tenant);
+    }
+    if let Some(seconds) = &table.retention_s {
+        idempotency = idempotency.with_retention(Duration::from_secs(**seconds));
+    }
+    idempotency
 }
 
 /// The store of a tool that is a query.

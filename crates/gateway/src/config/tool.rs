@@ -11,10 +11,12 @@ use super::located::Located;
 use super::rate::ToolLimitsTable;
 use super::reader::Table;
 
+mod effect;
 mod operation;
 mod query;
 mod request;
 
+pub use effect::{IdempotencyTable, Key, Sharing, Unknown};
 pub use operation::{Operation, OperationKind};
 pub use query::{Deliver, Direction, Formulas, Page, PageKey, Query};
 pub use request::{Body, HeaderValue, Request, RequestTable, ResponseTable};
@@ -31,7 +33,7 @@ pub struct Tool {
     /// What the tool does, when to use it and when not, what the input means and how the output is bounded.
     /// An operation has one of its own.
     pub description: Option<Located<String>>,
-    /// What a call changes outside. This version serves `read`, `external_read` and `preview`.
+    /// What a call changes outside. What changes something is a request; queries and operations only read.
     #[schemars(required)]
     pub effect: Option<Located<Effect>>,
     /// The name of the source that the tool reads from.
@@ -54,6 +56,14 @@ pub struct Tool {
     pub scopes: Option<Located<Vec<Located<String>>>>,
     /// The inputs whose values may stand in the audit trail; of the others it holds a digest only.
     pub recorded: Option<Located<Vec<Located<String>>>>,
+    /// How a repeated call is recognised. A tool above `preview` must say it.
+    pub idempotency: Option<IdempotencyTable>,
+    /// Who finds out what became of a call whose answer was lost: `backend`, where it keeps the key with the effect, or
+    /// `person`. A tool above `preview` must say it.
+    #[schemars(with = "Option<effect::UnknownWord>")]
+    pub unknown: Option<Located<Unknown>>,
+    /// The inputs that a person sees who is asked to approve a call. Default: all.
+    pub confirm: Option<Located<Vec<Located<String>>>>,
     /// Words that policies can refer to.
     pub labels: Option<Located<Vec<Located<String>>>>,
     /// What the tool does.
@@ -83,11 +93,11 @@ pub enum Effect {
     ExternalRead,
     /// Nothing; it shows what a later call would do.
     Preview,
-    /// It adds something. Not served by this version.
+    /// It adds something.
     Append,
-    /// It changes something, and doing it twice is doing it once. Not served by this version.
+    /// It changes something, and doing it twice is doing it once.
     Update,
-    /// It removes or overwrites something. Not served by this version.
+    /// It removes or overwrites something.
     Destructive,
 }
 
@@ -113,13 +123,15 @@ impl Tool {
         if table.value("effect").is_none() {
             table.missing("effect", "\"read\"");
         }
-        let effect = table.choice_among("effect", EFFECTS, |effect| effect <= Effect::Preview);
+        let effect = table.choice("effect", EFFECTS);
         let source = table.required_string("source", "\"billing\"");
         let work = match (is_operation, is_request) {
             (true, _) => Work::Operation(Operation::read(&mut table)),
             (false, true) => Work::Request(Box::new(Request::read(&mut table))),
             (false, false) => Work::Query(Box::new(Query::read(&mut table))),
         };
+        let idempotency_name = format!("`idempotency` of {}", table.name());
+        let idempotency = table.table("idempotency", idempotency_name).map(IdempotencyTable::read);
         let limits_name = format!("`limits` of {}", table.name());
         let limits = table.table("limits", limits_name).map(ToolLimitsTable::read);
         let tool = Self {
@@ -134,6 +146,9 @@ impl Tool {
             max_bytes: table.integer("max_bytes", 1024..=1 << 30),
             scopes: scopes(&mut table, "scopes"),
             recorded: table.strings("recorded"),
+            idempotency,
+            unknown: effect::unknown(&mut table),
+            confirm: table.strings("confirm"),
             labels: table.strings("labels"),
             work,
         };
@@ -160,12 +175,11 @@ impl Tool {
         let Work::Query(query) = &self.work else { return false };
         matches!(query.deliver.as_ref().map(|deliver| **deliver), Some(Deliver::Csv | Deliver::Jsonl))
     }
-}
 
-impl Tool {
     /// Whether an argument is the idempotency key of the tool.
-    pub(crate) fn has_key(&self, _name: &str) -> bool {
-        false
+    pub(crate) fn has_key(&self, name: &str) -> bool {
+        let argument = self.idempotency.as_ref().and_then(|table| table.argument.as_ref());
+        argument.is_some_and(|argument| argument.as_str() == name)
     }
 }
 

@@ -6,6 +6,7 @@ use serde_json::json;
 use crate::served::{Files, Served};
 
 mod caller;
+mod effects;
 mod errors;
 mod failures;
 mod requests;

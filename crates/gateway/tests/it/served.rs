@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use callgate_gateway::store::Place;
 use callgate_gateway::{Gate, Reloader};
 use callgate_protocol::Revision;
 use callgate_server::{HttpOptions, HttpServer, Server, Shutdown};
@@ -77,6 +78,14 @@ impl Files {
 
     pub(crate) fn gate(&self) -> Gate {
         Gate::from_file(self.at("callgate.toml")).unwrap_or_else(|report| panic!("{report}"))
+    }
+
+    /// The same with a store, whose tables are made first.
+    pub(crate) async fn serve_with_store(&self) -> Served {
+        let place = Place::of(&self.at("callgate.toml")).unwrap_or_else(|report| panic!("{report}"));
+        // Waiting for the store is for threads that may wait.
+        tokio::task::spawn_blocking(move || place.migrate().map(drop)).await.unwrap().unwrap();
+        self.serve().await
     }
 
     pub(crate) async fn serve(&self) -> Served {

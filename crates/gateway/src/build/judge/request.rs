@@ -16,8 +16,8 @@ use crate::build::contract::{Origins, Schemas, compile};
 use crate::build::shapes;
 use crate::build::sources::http::{Remote, header_name};
 use crate::config::{
-    Effect, Finding, Located, ObjectSchema, Property, Request, RequestTable, ResponseTable, Tool, listed,
-    meant,
+    Effect, Finding, Located, ObjectSchema, Property, Request, RequestTable, ResponseTable, Tool, Unknown,
+    listed, meant,
 };
 use crate::http_tool::{Field, HttpTool, Plan, Projection, Rows, Selection, Source};
 
@@ -51,6 +51,8 @@ impl Judge<'_> {
         let whole = input.is_some();
         let (input, mut output) = (input.unwrap_or_else(empty), output.unwrap_or_else(empty));
         check_method(tool, table, &mut judged.findings);
+        check_unknown(tool, table, &mut judged.findings);
+        check_confirmed(tool, &input, whole, &mut judged.findings);
         input.refuse_masks(&mut judged.findings);
         let masks = output.take_masks(&mut judged.findings);
         let mut scope = Scope::new(&input, whole);
@@ -171,6 +173,34 @@ fn check_method(tool: &Tool, table: &RequestTable, findings: &mut Vec<Finding>) 
         _ => return,
     };
     findings.push(Finding::error("wrong_effect", message, remedy).at(method.place().clone()));
+}
+
+/// An input that is to be shown and is none would be missing where a person decides.
+fn check_confirmed(tool: &Tool, input: &ObjectSchema, whole: bool, findings: &mut Vec<Finding>) {
+    let known: Vec<&str> = input.properties.iter().map(|property| property.name.as_str()).collect();
+    for name in tool.confirm.iter().flat_map(|names| names.iter()) {
+        if whole && input.property(name).is_none() {
+            let message =
+                format!("`{}` is to be confirmed and is no input{}", name.as_str(), meant(name, &known));
+            let remedy = "name inputs of the tool, or remove `confirm`: a person then sees all of them";
+            findings.push(Finding::error("unknown_parameter", message, remedy).at(name.place().clone()));
+        }
+    }
+}
+
+/// Only a service that gets the key can tell whether it knows it.
+fn check_unknown(tool: &Tool, table: &RequestTable, findings: &mut Vec<Finding>) {
+    let Some(unknown) = tool.unknown.as_ref().filter(|unknown| ***unknown == Unknown::Backend) else {
+        return;
+    };
+    if table.idempotency_header.is_none() {
+        let finding = Finding::error(
+            "conflict",
+            "the service cannot know what became of a lost call, because it gets no key",
+            "add `idempotency_header` with the header in which it takes one, or write `unknown = \"person\"`",
+        );
+        findings.push(finding.at(unknown.place().clone()));
+    }
 }
 
 /// A status that is said to mean two things.
