@@ -149,6 +149,9 @@ pub(crate) struct Explain {
     /// Somebody has approved the call.
     #[arg(long)]
     pub(crate) approved: bool,
+    /// Another person than the caller has approved the call.
+    #[arg(long)]
+    pub(crate) second_person: bool,
     /// When the call is made, for example 2026-12-01T10:00:00Z. Default: now.
     #[arg(long, value_name = "TIME")]
     pub(crate) at: Option<String>,

@@ -3,6 +3,7 @@
 //! The pipeline opens one entry for each call and fills it in along the line. It must never be lost: one
 //! that is dropped before it was recorded, because the caller is gone, is recorded by the drop.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
@@ -36,6 +37,8 @@ pub struct Entry<'r> {
     view: Option<String>,
     decision: Option<Decision>,
     approved: bool,
+    /// What the operator should know besides how the call ended.
+    note: Option<String>,
     idempotency: IdempotencyDecision,
     /// What is to be said of the effect when the call ends where it is.
     effect: Option<EffectStatus>,
@@ -65,6 +68,7 @@ impl<'r> Entry<'r> {
             view: None,
             decision: None,
             approved: false,
+            note: None,
             idempotency: IdempotencyDecision::NotNeeded,
             effect: None,
             pending: true,
@@ -114,8 +118,15 @@ impl<'r> Entry<'r> {
         self.decision = Some(decision.clone());
     }
 
-    pub(crate) fn approved(&mut self) {
+    /// An approval was used up; `how` says which, and who gave it.
+    pub(crate) fn approved(&mut self, how: String) {
         self.approved = true;
+        self.note = Some(how);
+    }
+
+    /// What the operator should know of the call besides how it ended.
+    pub(crate) fn note(&mut self, note: String) {
+        self.note = Some(note);
     }
 
     /// The tool runs next.
@@ -144,8 +155,13 @@ impl<'r> Entry<'r> {
         effect: EffectStatus,
     ) -> Result<(), Refusal> {
         self.pending = false;
-        let (code, detail) = (refusal.map(Refusal::code), refusal.and_then(Refusal::detail));
-        let answer = self.audit.record(&self.filled(result, code, detail, effect));
+        let code = refusal.map(Refusal::code);
+        let detail = match (self.note.as_deref(), refusal.and_then(Refusal::detail)) {
+            (Some(note), Some(detail)) => Some(Cow::Owned(format!("{note}; {detail}"))),
+            (Some(text), None) | (None, Some(text)) => Some(Cow::Borrowed(text)),
+            (None, None) => None,
+        };
+        let answer = self.audit.record(&self.filled(result, code, detail.as_deref(), effect));
         answer.within(snapshot.limits.port_timeout).await.unwrap_or_else(|_elapsed| {
             Err(Refusal::new(Code::GateUnavailable, "the audit trail did not answer in time"))
         })
@@ -166,7 +182,7 @@ impl<'r> Entry<'r> {
         refusal
     }
 
-    fn effect_so_far(&self) -> EffectStatus {
+    pub(crate) fn effect_so_far(&self) -> EffectStatus {
         let changes = self.tool.as_ref().is_some_and(|tool| tool.contract.effect.changes_something());
         if changes { self.effect.unwrap_or(EffectStatus::NotStarted) } else { EffectStatus::None }
     }
@@ -207,7 +223,8 @@ impl Drop for Entry<'_> {
         }
         let effect = self.effect_so_far();
         // The record is handed over by the call alone; nobody is left to wait for the answer.
-        drop(self.audit.record(&self.filled(ResultKind::Cancelled, Some(Code::Cancelled), None, effect)));
+        let note = self.note.as_deref();
+        drop(self.audit.record(&self.filled(ResultKind::Cancelled, Some(Code::Cancelled), note, effect)));
     }
 }
 

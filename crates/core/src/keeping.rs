@@ -11,8 +11,8 @@ use crate::artifact::Artifacts;
 use crate::contract::digest::{Digest, DigestBuilder};
 use crate::handle::Handles;
 use crate::limits::Limits;
-use crate::memory::{MemoryArtifacts, MemoryHandles};
-use crate::port::{Answer, ArtifactStore, Clock, Entropy, HandleStore};
+use crate::memory::{MemoryApprovals, MemoryArtifacts, MemoryHandles};
+use crate::port::{Answer, Approvals, ArtifactStore, Clock, Entropy, HandleStore};
 use crate::principal::Principal;
 use crate::refusal::{Code, Refusal};
 
@@ -24,13 +24,22 @@ pub struct Stores {
     pub handles: Arc<dyn HandleStore>,
     /// Results that are read by their address.
     pub artifacts: Arc<dyn ArtifactStore>,
+    /// Approvals of single calls.
+    pub approvals: Arc<dyn Approvals>,
 }
 
 impl Stores {
-    /// These stores.
+    /// These stores, and approvals in the memory of this process.
     #[must_use]
     pub fn new(handles: Arc<dyn HandleStore>, artifacts: Arc<dyn ArtifactStore>) -> Self {
-        Self { handles, artifacts }
+        Self { handles, artifacts, approvals: Arc::new(MemoryApprovals::new()) }
+    }
+
+    /// The same with other approvals.
+    #[must_use]
+    pub fn with_approvals(mut self, approvals: Arc<dyn Approvals>) -> Self {
+        self.approvals = approvals;
+        self
     }
 
     /// Stores in the memory of this process.

@@ -79,6 +79,19 @@ pub struct Limits {
     pub artifact_lifetime: Duration,
     /// Bytes of an artifact in one answer. Default: 256 KiB; the answer says where the next part is.
     pub artifact_part_bytes: usize,
+    /// How long an approval that people decide waits, and how long a granted one can be used. Default: 1 hour.
+    pub approval_lifetime: Duration,
+    /// Approvals that wait, or stand granted or denied, at one time. Default: 1,000; more are refused, none is
+    /// pushed out.
+    pub approvals: usize,
+    /// Those of one principal. Default: 20, more than a person reads.
+    pub approvals_of_principal: usize,
+    /// The longest question that a caller is asked in its call, in bytes. Default: 4 KiB; a longer one goes to
+    /// people, who can scroll.
+    pub approval_question_bytes: usize,
+    /// The longest text that people are shown of a call that waits. Default: 64 KiB; a longer one is refused,
+    /// never cut.
+    pub approval_text_bytes: usize,
     /// Masked fields of one tool. Default: 64.
     pub masked_fields: usize,
     /// Last characters of a masked field that may stay visible. Default: 8; more would be the field.
@@ -119,6 +132,11 @@ impl Default for Limits {
             artifact_bytes_total: 256 << 20,
             artifact_lifetime: Duration::from_secs(86_400),
             artifact_part_bytes: 256 << 10,
+            approval_lifetime: Duration::from_secs(3600),
+            approvals: 1000,
+            approvals_of_principal: 20,
+            approval_question_bytes: 4 << 10,
+            approval_text_bytes: 64 << 10,
             masked_fields: 64,
             masked_tail: 8,
             tools: 10_000,

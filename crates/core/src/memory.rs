@@ -3,8 +3,10 @@
 //! They keep the same promises as the stores of the adapters and pass the same tests. They must never push
 //! out what is still good. Servers without a configured store use them.
 
+mod approvals;
 mod artifacts;
 mod handles;
 
+pub use approvals::MemoryApprovals;
 pub use artifacts::MemoryArtifacts;
 pub use handles::MemoryHandles;

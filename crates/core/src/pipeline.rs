@@ -16,7 +16,7 @@ use crate::principal::Principal;
 use crate::refusal::Refusal;
 use crate::snapshot::Snapshot;
 use crate::stage::admit::{Admission, Places, admit};
-use crate::stage::approve::approve;
+use crate::stage::approve::{Ruling, approve};
 use crate::stage::authenticate::authenticate;
 use crate::stage::authorize::authorize;
 use crate::stage::check::check;
@@ -82,6 +82,7 @@ impl Pipeline {
         entry: &mut Entry<'_>,
     ) -> Result<Settled, Refusal> {
         let (limits, clock, entropy) = (&*snapshot.limits, &*self.clock, &*self.entropy);
+        let keeping = self.keeping(snapshot);
         entry.identify(entropy)?;
         let authenticated = authenticate(limits, &*snapshot.authenticate, call).await?;
         entry.authenticated(authenticated.principal());
@@ -91,11 +92,13 @@ impl Pipeline {
         let validated = validate(snapshot, resolved, call, clock)?;
         entry.validated(&validated);
         let authorized = authorize(snapshot, &self.admission, validated, entry).await?;
-        let approved = approve(limits, &*snapshot.approvals, &*self.ledger, authorized, entry).await?;
+        let approved = match approve(snapshot, keeping, &*self.ledger, authorized, call, entry).await? {
+            Ruling::GoesOn(approved) => approved,
+            Ruling::Asked(asked) => return Ok(asked),
+        };
         let reserved = reserve(snapshot, &*self.ledger, approved, entry).await?;
-        let keeping = self.keeping(snapshot);
         let executed = execute(keeping, reserved, call, entry).await;
-        let checked = check(snapshot, executed, clock, entropy);
+        let checked = check(snapshot, executed, entry.id(), clock, entropy);
         let checked = deliver(keeping, checked).await;
         Ok(settle(snapshot, checked, entry).await)
     }

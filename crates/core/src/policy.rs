@@ -6,7 +6,7 @@
 
 use crate::contract::Contract;
 use crate::offer::Offer;
-use crate::port::{Answer, Decision, Policy, Question, UseQuestion};
+use crate::port::{Answer, Approver, Decision, Policy, Question, UseQuestion};
 use crate::principal::Principal;
 use crate::refusal::Refusal;
 
@@ -40,7 +40,7 @@ impl Policy for LocalPolicy {
         // An empty vector costs no allocation; the default policy has no rule to name.
         let policies = Vec::new();
         Answer::now(Ok(if question.contract.effect().changes_something() && !question.approved {
-            Decision::NeedsApproval { policies }
+            Decision::NeedsApproval { approver: Approver::Caller, policies }
         } else {
             Decision::Permit { policies }
         }))

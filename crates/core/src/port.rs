@@ -18,7 +18,9 @@ mod policy;
 mod query;
 
 pub use answer::Answer;
-pub use approvals::{Approval, Approvals, NoApprovals};
+pub use approvals::{
+    ApprovalBounds, ApprovalRow, ApprovalState, ApprovalVerdict, Approvals, Claimed, Ruled, Used,
+};
 pub use artifacts::{ArtifactBounds, ArtifactRow, ArtifactStore, NewArtifact, PIECE_BYTES};
 pub use audit::{Audit, IdempotencyDecision, LogAudit, Record, ResultKind};
 pub use authenticate::{Authenticate, Authorization, Credentials, LocalIdentity, Transport};
@@ -32,7 +34,7 @@ pub use ledger::{
     StoredResult,
 };
 pub use peer::{Peer, PeerError, SilentPeer};
-pub use policy::{Decision, Policy, Question, UseQuestion, VisibleSet};
+pub use policy::{Approver, Decision, Policy, Question, UseQuestion, VisibleSet};
 pub use query::{
     Advice, Bind, Class, Column, Cut, Fault, Form, KeyValue, NullForm, Prepared, Query, QueryError,
     QuerySource, Rows, SortKey, SourceColumn, SourceError, Statement,

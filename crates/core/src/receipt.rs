@@ -19,6 +19,18 @@ impl CallId {
     pub fn new(milliseconds: u64, random: &[u8; 10]) -> Self {
         Self(uuid::Builder::from_unix_timestamp_millis(milliseconds, random).into_uuid())
     }
+
+    /// The id of these bytes, as a store gives them back.
+    #[must_use]
+    pub const fn from_bytes(bytes: [u8; 16]) -> Self {
+        Self(uuid::Uuid::from_bytes(bytes))
+    }
+
+    /// The bytes.
+    #[must_use]
+    pub const fn as_bytes(&self) -> &[u8; 16] {
+        self.0.as_bytes()
+    }
 }
 
 impl std::str::FromStr for CallId {

@@ -59,6 +59,10 @@ pub enum Code {
     StoreFull,
     /// The call needs an approval that nobody here can give.
     ApprovalRequired,
+    /// The call waits for the approval of a person.
+    ApprovalPending,
+    /// A person has declined the call.
+    ApprovalDenied,
     /// The tool changes something, and no ledger is there to record it.
     LedgerRequired,
     /// The tool needs an idempotency key, and the request has none that can be used.
@@ -97,7 +101,7 @@ pub enum Code {
 
 impl Code {
     /// Every code, in the order of the manual.
-    pub const ALL: [Self; 38] = [
+    pub const ALL: [Self; 40] = [
         Self::MalformedCall,
         Self::UnknownTool,
         Self::NotFound,
@@ -119,6 +123,8 @@ impl Code {
         Self::InvalidHandle,
         Self::StoreFull,
         Self::ApprovalRequired,
+        Self::ApprovalPending,
+        Self::ApprovalDenied,
         Self::LedgerRequired,
         Self::IdempotencyKeyRequired,
         Self::IdempotencyConflict,
@@ -163,6 +169,8 @@ impl Code {
             Self::InvalidHandle => "invalid_handle",
             Self::StoreFull => "store_full",
             Self::ApprovalRequired => "approval_required",
+            Self::ApprovalPending => "approval_pending",
+            Self::ApprovalDenied => "approval_denied",
             Self::LedgerRequired => "ledger_required",
             Self::IdempotencyKeyRequired => "idempotency_key_required",
             Self::IdempotencyConflict => "idempotency_conflict",
@@ -207,7 +215,11 @@ impl Code {
             | Self::CallInFlight
             | Self::InvalidHandle
             | Self::Cancelled => Party::Caller,
-            Self::Forbidden | Self::RateLimited | Self::ApprovalRequired => Party::Policy,
+            Self::Forbidden
+            | Self::RateLimited
+            | Self::ApprovalRequired
+            | Self::ApprovalPending
+            | Self::ApprovalDenied => Party::Policy,
             Self::Timeout
             | Self::OutcomeUnknown
             | Self::ToolFailed
@@ -254,12 +266,14 @@ impl Code {
             | Self::IdentityUnavailable
             | Self::GateUnavailable => Retry::After(Duration::from_secs(1)),
             Self::StoreFull => Retry::After(Duration::from_secs(60)),
+            Self::ApprovalPending => Retry::After(Duration::from_secs(30)),
             Self::Timeout | Self::Cancelled => Retry::Same,
             Self::UnknownTool
             | Self::NotFound
             | Self::Unauthenticated
             | Self::Forbidden
             | Self::ApprovalRequired
+            | Self::ApprovalDenied
             | Self::LedgerRequired
             | Self::OutcomeUnknown
             | Self::ResultNotKept
@@ -295,6 +309,12 @@ impl Code {
             Self::InvalidHandle => "do not try others; make a new handle with the tool that gives them out",
             Self::StoreFull => "call again later, when something that is kept has expired",
             Self::ApprovalRequired => "do not repeat the call; ask the operator to approve it",
+            Self::ApprovalPending => {
+                "tell the user that the call waits for the approval named here; once it is given, repeat exactly the same call, which then runs once"
+            }
+            Self::ApprovalDenied => {
+                "do not repeat the call and do not try it in another way; tell the user that it was declined"
+            }
             Self::LedgerRequired => "do not repeat the call; this server cannot record its effect",
             Self::IdempotencyKeyRequired => {
                 "make a new key for this intention, and send the same one with each try of it"

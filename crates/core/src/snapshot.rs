@@ -15,7 +15,7 @@ use crate::contract::digest::Digest;
 use crate::contract::{Contract, Resolution};
 use crate::limits::Limits;
 use crate::offer::{Offer, OfferKind};
-use crate::port::{Approvals, Authenticate, Delegate, Execute, Policy, Unresolved, Verdict};
+use crate::port::{Authenticate, Delegate, Execute, Policy, Unresolved, Verdict};
 use crate::principal::Principal;
 use crate::refusal::{Code, Refusal};
 use crate::seal::KeyRing;
@@ -155,6 +155,26 @@ impl Catalogue {
 #[error("two tools have the same name: {}", .0.join(", "))]
 pub struct DuplicateNames(pub Vec<String>);
 
+/// How approvals are asked for.
+///
+/// # Defaults
+/// Both ways are open: the caller is asked in the call where policy lets it approve and its client can be asked;
+/// everything else waits for people, where the store of approvals reaches any.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ApprovalRules {
+    /// Whether a caller may be asked in its own call.
+    pub in_call: bool,
+    /// Whether calls may wait for people.
+    pub by_people: bool,
+}
+
+impl Default for ApprovalRules {
+    fn default() -> Self {
+        Self { in_call: true, by_people: true }
+    }
+}
+
 /// Everything that a call is judged by.
 #[derive(Clone)]
 #[non_exhaustive]
@@ -167,14 +187,16 @@ pub struct Snapshot {
     pub policy: Arc<dyn Policy>,
     /// The digest of the policy and of the configuration that feeds it.
     pub policy_revision: Digest,
-    /// Who approves.
-    pub approvals: Arc<dyn Approvals>,
+    /// How approvals are asked for.
+    pub approvals: ApprovalRules,
     /// The keys that seal state and cursors.
     pub keys: Arc<KeyRing>,
     /// The bounds.
     pub limits: Arc<Limits>,
     /// Scopes that every caller must have, whatever is asked for.
     pub required_scopes: Vec<String>,
+    /// The name that people know the server by; whoever approves a call reads it.
+    pub server: Arc<str>,
 }
 
 impl Snapshot {
@@ -185,12 +207,28 @@ impl Snapshot {
         authenticate: Arc<dyn Authenticate>,
         policy: Arc<dyn Policy>,
         policy_revision: Digest,
-        approvals: Arc<dyn Approvals>,
+        approvals: ApprovalRules,
         keys: Arc<KeyRing>,
         limits: Arc<Limits>,
     ) -> Self {
-        let required_scopes = Vec::new();
-        Self { catalogue, authenticate, policy, policy_revision, approvals, keys, limits, required_scopes }
+        Self {
+            catalogue,
+            authenticate,
+            policy,
+            policy_revision,
+            approvals,
+            keys,
+            limits,
+            required_scopes: Vec::new(),
+            server: Arc::from(""),
+        }
+    }
+
+    /// The same with the name that people know the server by.
+    #[must_use]
+    pub fn with_server(mut self, name: impl Into<Arc<str>>) -> Self {
+        self.server = name.into();
+        self
     }
 
     /// Asks scopes of every caller.

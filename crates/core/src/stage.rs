@@ -16,5 +16,6 @@ pub mod deliver;
 pub mod execute;
 pub mod reserve;
 pub mod resolve;
+mod round;
 pub mod settle;
 pub mod validate;

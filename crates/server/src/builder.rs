@@ -14,12 +14,12 @@ use callgate_core::offer::Offer;
 use callgate_core::pipeline::Pipeline;
 use callgate_core::policy::LocalPolicy;
 use callgate_core::port::{
-    Approvals, Audit, Authenticate, Clock, Entropy, Ledger, LocalIdentity, LogAudit, NoApprovals, NoLedger,
-    Policy, SystemClock, SystemEntropy,
+    Audit, Authenticate, Clock, Entropy, Ledger, LocalIdentity, LogAudit, NoLedger, Policy, SystemClock,
+    SystemEntropy,
 };
 use callgate_core::principal::Principal;
 use callgate_core::seal::KeyRing;
-use callgate_core::snapshot::{Catalogue, Snapshot, Tool as GateTool};
+use callgate_core::snapshot::{ApprovalRules, Catalogue, Snapshot, Tool as GateTool};
 
 use crate::endpoint::{Endpoint, Identity, Parts, Published, RemoteCallers};
 use crate::limits::Limits;
@@ -96,7 +96,7 @@ pub struct ServerBuilder {
     protection: Option<ProtectedResource>,
     /// Nothing stands for the default policy, which is for local callers.
     policy: Option<PolicySource>,
-    approvals: Arc<dyn Approvals>,
+    approvals: ApprovalRules,
     ledger: Arc<dyn Ledger>,
     audit: Arc<dyn Audit>,
     clock: Arc<dyn Clock>,
@@ -158,7 +158,7 @@ impl ServerBuilder {
             remote: RemoteCallers::Refused,
             protection: None,
             policy: None,
-            approvals: Arc::new(NoApprovals),
+            approvals: ApprovalRules::default(),
             ledger: Arc::new(NoLedger),
             audit: Arc::new(LogAudit),
             clock: Arc::new(SystemClock),
@@ -252,9 +252,9 @@ impl ServerBuilder {
         self
     }
 
-    /// Looks for approvals of single calls.
-    pub fn approvals(mut self, port: impl Approvals + 'static) -> Self {
-        self.approvals = Arc::new(port);
+    /// How approvals of single calls are asked for.
+    pub fn approval_rules(mut self, rules: ApprovalRules) -> Self {
+        self.approvals = rules;
         self
     }
 
@@ -289,7 +289,7 @@ impl ServerBuilder {
         self
     }
 
-    /// The stores of handles and artifacts. Instances that serve the same callers share them; without them they
+    /// The stores of handles, artifacts and approvals. Instances that serve the same callers share them; without them they
     /// are in the memory of the process. A reload does not change them.
     pub fn stores(mut self, stores: Stores) -> Self {
         self.stores = stores;
@@ -389,6 +389,7 @@ impl ServerBuilder {
             keys,
             Arc::new(limits.gate.clone()),
         )
+        .with_server(self.identity.2.as_ref().unwrap_or(&self.identity.0).as_str())
         .with_required_scopes(
             self.protection.as_ref().map_or_else(Vec::new, |it| it.required_scopes.clone()),
         );

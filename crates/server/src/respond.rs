@@ -59,6 +59,8 @@ pub(crate) const fn wire(code: Code) -> Wire {
         | Code::Forbidden
         | Code::RateLimited
         | Code::ApprovalRequired
+        | Code::ApprovalPending
+        | Code::ApprovalDenied
         | Code::LedgerRequired
         | Code::IdempotencyKeyRequired
         | Code::IdempotencyConflict
@@ -336,6 +338,10 @@ pub(crate) fn push_refusal(out: &mut String, refusal: &Refusal) {
     }
     out.push_str(",\"nextStep\":");
     push_string(out, code.next_step());
+    if let Some(data) = refusal.data() {
+        out.push_str(",\"data\":");
+        out.push_str(data);
+    }
     if !refusal.violations().is_empty() {
         out.push_str(",\"violations\":[");
         for (at, violation) in refusal.violations().iter().enumerate() {

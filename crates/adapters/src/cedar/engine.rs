@@ -74,6 +74,8 @@ pub(super) struct Asked<'q> {
     pub(super) principal: &'q Principal,
     pub(super) arguments: Value<'q>,
     pub(super) approved: bool,
+    /// Whether the approval is that of another person than the caller.
+    pub(super) second_person: bool,
     /// Another time than now.
     pub(super) at: Option<Timestamp>,
 }
@@ -206,7 +208,7 @@ impl CedarPolicy {
         caller: &Caller,
         asked: Asked<'_>,
     ) -> Verdict {
-        let Asked { principal, arguments, approved, at } = asked;
+        let Asked { principal, arguments, approved, second_person, at } = asked;
         let mentions = &concerned.mentions;
         let Expressed { arguments, inexpressible, missing } =
             express(arguments, &judged.tool.members, mentions, &self.limits);
@@ -227,6 +229,10 @@ impl CedarPolicy {
         }
         if mentions.approved {
             context.push(("approved".to_owned(), RestrictedExpression::new_bool(approved)));
+        }
+        if mentions.second_person {
+            let second_person = RestrictedExpression::new_bool(approved && second_person);
+            context.push(("second_person".to_owned(), second_person));
         }
         self.ask(concerned, caller, &judged.call_action, &judged.uid, context)
     }

@@ -106,6 +106,9 @@ pub(super) fn with_caller(known: &Entities, principal: &Principal) -> Result<(En
     Ok((own, entities))
 }
 
+/// The place of a tool in the catalogue, and whether the call is approved, and by a second person.
+type CallKey = (usize, (bool, bool));
+
 /// A caller as Cedar knows it, and what was decided about it where that does not change.
 #[derive(Debug)]
 pub(super) struct Caller {
@@ -117,8 +120,9 @@ pub(super) struct Caller {
     /// What may be seen in one millisecond, where that changes with the time.
     latest: Mutex<Option<(i64, VisibleSet)>>,
     latest_offered: Mutex<Option<(i64, [VisibleSet; 3])>>,
-    /// Calls of a tool, approved or not, that are decided without a look at arguments or the time.
-    calls: Mutex<HashMap<(usize, bool), Verdict>>,
+    /// Calls of a tool, approved or not and by a second person or not, that are decided without a look at
+    /// arguments or the time.
+    calls: Mutex<HashMap<CallKey, Verdict>>,
 }
 
 impl Caller {
@@ -149,7 +153,12 @@ impl Caller {
     }
 
     /// What was decided of calls of the tool at a place of the catalogue, decided now if it was not.
-    pub(super) fn call(&self, place: usize, approved: bool, decide: impl FnOnce() -> Verdict) -> Verdict {
+    pub(super) fn call(
+        &self,
+        place: usize,
+        approved: (bool, bool),
+        decide: impl FnOnce() -> Verdict,
+    ) -> Verdict {
         let calls = || self.calls.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = calls().get(&(place, approved)) {
             return known.clone();

@@ -30,6 +30,8 @@ pub struct PolicyCase<'c> {
     pub arguments: Value<'c>,
     /// Whether somebody has approved it.
     pub approved: bool,
+    /// Whether another person than the caller did.
+    pub second_person: bool,
     /// When; now where nothing is said.
     pub at: Option<Timestamp>,
 }
@@ -38,7 +40,7 @@ impl<'c> PolicyCase<'c> {
     /// A call now that nobody has approved.
     #[must_use]
     pub fn new(principal: &'c Principal, contract: &'c Contract, arguments: Value<'c>) -> Self {
-        Self { principal, contract, arguments, approved: false, at: None }
+        Self { principal, contract, arguments, approved: false, second_person: false, at: None }
     }
 }
 
@@ -76,6 +78,8 @@ pub struct ExplainedPolicy {
 pub enum PolicyChange {
     /// Somebody approves the call.
     Approval,
+    /// Another person than the caller approves the call.
+    SecondPerson,
     /// The caller is in that group.
     Group(String),
     /// The credential of the caller has that scope.
@@ -129,8 +133,8 @@ impl CedarPolicy {
     pub fn explain(&self, case: PolicyCase<'_>) -> Result<Explanation, String> {
         let (place, judged) =
             self.find(case.contract).ok_or("the policies were not judged with this tool")?;
-        let PolicyCase { principal, arguments, approved, at, contract } = case;
-        let asked = Asked { principal, arguments, approved, at };
+        let PolicyCase { principal, arguments, approved, second_person, at, contract } = case;
+        let asked = Asked { principal, arguments, approved, second_person, at };
         let caller = self.caller(principal)?;
         let decision = self.decided(place, judged, &caller, asked);
         let everything = Mentions { inexpressible: true, ..Mentions::default() };
@@ -193,7 +197,8 @@ impl CedarPolicy {
         let mut changes = Vec::new();
         let mut try_with = |change: PolicyChange, principal: &Principal, approved: bool| {
             let Ok(caller) = self.caller(principal) else { return };
-            let asked = Asked { principal, approved, ..asked };
+            let second_person = asked.second_person || change == PolicyChange::SecondPerson;
+            let asked = Asked { principal, approved, second_person, ..asked };
             let decision = self.decided(place, judged, &caller, asked);
             let visible = self.sees(place, &caller, asked);
             if rank(visible, &decision) > before {
@@ -203,13 +208,16 @@ impl CedarPolicy {
         if !asked.approved {
             try_with(PolicyChange::Approval, asked.principal, true);
         }
+        if !asked.second_person && judged.call.mentions.second_person {
+            try_with(PolicyChange::SecondPerson, asked.principal, true);
+        }
         for change in self.candidates(judged, asked.principal) {
             let mut principal = asked.principal.clone();
             match &change {
                 PolicyChange::Group(group) => principal.groups.push(group.as_str().into()),
                 PolicyChange::Scope(scope) => principal.scopes.push(scope.as_str().into()),
                 PolicyChange::Tenant(tenant) => principal.tenant = Some(tenant.as_str().into()),
-                PolicyChange::Approval | PolicyChange::Without(_) => continue,
+                PolicyChange::Approval | PolicyChange::SecondPerson | PolicyChange::Without(_) => continue,
             }
             try_with(change, &principal, asked.approved);
         }

@@ -16,6 +16,7 @@ pub(super) struct Mentions {
     pub(super) caller: bool,
     pub(super) time: bool,
     pub(super) approved: bool,
+    pub(super) second_person: bool,
     pub(super) inexpressible: bool,
     /// Variables of templates.
     pub(super) variables: bool,
@@ -63,6 +64,7 @@ impl Mentions {
         self.caller |= other.caller;
         self.time |= other.time;
         self.approved |= other.approved;
+        self.second_person |= other.second_person;
         self.inexpressible |= other.inexpressible;
         self.variables |= other.variables;
         self.everything |= other.everything;
@@ -100,6 +102,7 @@ impl Mentions {
         self.caller = true;
         self.time = true;
         self.approved = true;
+        self.second_person = true;
         self.inexpressible = true;
         self.variables = true;
         self.everything = true;
@@ -184,6 +187,7 @@ impl Mentions {
             }
             ("context", ["time", ..]) => self.time = true,
             ("context", ["approved", ..]) => self.approved = true,
+            ("context", ["second_person", ..]) => self.second_person = true,
             ("context", ["inexpressible", ..]) => self.inexpressible = true,
             ("context", ["variables", ..]) => self.variables = true,
             ("context", ["tenant" | "purpose", ..]) => self.caller = true,
@@ -258,6 +262,8 @@ mod tests {
         assert!(of("when { {\"Value\": context.time > datetime(\"2026-01-01\")}[\"Value\"] }").time);
         assert!(of("when { context.time < datetime(\"2026-01-01\") }").time);
         assert!(of("unless { context.approved }").approved);
+        let mentions = of("unless { context.second_person }");
+        assert!(mentions.second_person && !mentions.approved);
         let mentions =
             of("when { resource.labels.containsAny([\"a\", \"b\"]) && principal.scopes.contains(\"c\") }");
         assert_eq!(mentions.labels.iter().collect::<Vec<_>>(), ["a", "b"]);

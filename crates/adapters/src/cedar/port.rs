@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use callgate_core::contract::Contract;
 use callgate_core::offer::{Offer, OfferKind};
-use callgate_core::port::{Answer, Decision, Policy, Question, UseQuestion, VisibleSet};
+use callgate_core::port::{Answer, Approver, Decision, Policy, Question, UseQuestion, VisibleSet};
 use callgate_core::principal::Principal;
 use callgate_core::refusal::Refusal;
 use callgate_core::snapshot::Catalogue;
@@ -50,7 +50,8 @@ impl CedarPolicy {
     /// What all policies say of a call. Those that look at the caller and the tool alone are asked once for each caller.
     fn verdict(&self, place: usize, judged: &Judged, caller: &Caller, asked: Asked<'_>) -> Verdict {
         let call = |concerned| self.call(concerned, judged, caller, asked);
-        let settled = || caller.call(place, asked.approved, || call(&judged.call_settled));
+        let approved = (asked.approved, asked.second_person);
+        let settled = || caller.call(place, approved, || call(&judged.call_settled));
         if judged.call_open.rules.is_empty() {
             return settled();
         }
@@ -70,7 +71,8 @@ impl CedarPolicy {
         let Question { principal, arguments, approved, .. } = *question;
         match self.caller(principal) {
             Ok(caller) => {
-                self.decided(place, judged, &caller, Asked { principal, arguments, approved, at: None })
+                let asked = Asked { principal, arguments, approved, second_person: false, at: None };
+                self.decided(place, judged, &caller, asked)
             }
             Err(error) => denied(error),
         }
@@ -83,10 +85,15 @@ fn decided_by<'q>(asked: Asked<'q>, concerned: &Concerned, ask: impl Fn(Asked<'q
     if permitted {
         return Decision::Permit { policies };
     }
-    if errors.is_empty() && !asked.approved && concerned.mentions.approved {
-        let once_approved = ask(Asked { approved: true, ..asked });
+    let mentions = &concerned.mentions;
+    // The caller first: a second person is bothered only where the caller cannot approve.
+    let ways = [(Approver::Caller, mentions.approved), (Approver::SecondPerson, mentions.second_person)];
+    let may_be_approved = errors.is_empty() && !asked.approved;
+    for (approver, _) in ways.into_iter().filter(|(_, is_mentioned)| may_be_approved && *is_mentioned) {
+        let second_person = approver == Approver::SecondPerson;
+        let once_approved = ask(Asked { approved: true, second_person, ..asked });
         if once_approved.permitted {
-            return Decision::NeedsApproval { policies: once_approved.policies };
+            return Decision::NeedsApproval { approver, policies: once_approved.policies };
         }
     }
     Decision::Deny { policies, errors }
@@ -98,7 +105,13 @@ fn denied(error: impl Into<String>) -> Decision {
 
 /// The question whether a tool may be seen now.
 fn now(principal: &Principal) -> Asked<'_> {
-    Asked { principal, arguments: Document::empty_object().root(), approved: false, at: None }
+    Asked {
+        principal,
+        arguments: Document::empty_object().root(),
+        approved: false,
+        second_person: false,
+        at: None,
+    }
 }
 
 impl Policy for CedarPolicy {

@@ -96,6 +96,8 @@ action {CALL};
     // Names of arguments that are there and that Cedar cannot hold exactly.
     inexpressible: Set<String>,
     approved: Bool,
+    // Whether it was approved by another person than the caller.
+    second_person: Bool,
     tenant?: String,
     purpose?: String,
     time: datetime,

@@ -59,7 +59,8 @@ fn explain(arguments: &Explain) -> Result<(), Failure> {
     principal.purpose = arguments.purpose.as_deref().map(Into::into);
     principal.client = arguments.client.as_deref().map(Into::into);
     let mut case = PolicyCase::new(&principal, contract, given.root());
-    (case.approved, case.at) = (arguments.approved, at);
+    (case.approved, case.at) = (arguments.approved || arguments.second_person, at);
+    case.second_person = arguments.second_person;
     let explanation = review.explain(case).map_err(usage)?;
     out(format_args!("{}", text(&review, &explanation)));
     if !matches!(contract.input().validate(given.root()), Verdict::Valid) {
@@ -153,6 +154,7 @@ fn line(review: &PolicyReview, policy: &ExplainedPolicy) -> String {
 fn changed(change: &PolicyChange) -> String {
     match change {
         PolicyChange::Approval => "an approval".to_owned(),
+        PolicyChange::SecondPerson => "an approval by a second person".to_owned(),
         PolicyChange::Group(group) => format!("the group `{group}`"),
         PolicyChange::Scope(scope) => format!("the scope `{scope}`"),
         PolicyChange::Tenant(tenant) => format!("the tenant `{tenant}`"),

@@ -60,6 +60,26 @@ impl<'q> UseQuestion<'q> {
     }
 }
 
+/// Whose approval a call needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Approver {
+    /// Anybody's; the caller itself may be asked.
+    Caller,
+    /// Another person's than the caller.
+    SecondPerson,
+}
+
+impl Approver {
+    /// The name in records and on the command line.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Caller => "caller",
+            Self::SecondPerson => "second_person",
+        }
+    }
+}
+
 /// What a policy decided, and which of its rules did.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -71,6 +91,8 @@ pub enum Decision {
     },
     /// The call may be made once somebody has approved it.
     NeedsApproval {
+        /// Who that may be.
+        approver: Approver,
         /// The rules that decided.
         policies: Vec<String>,
     },
@@ -98,9 +120,9 @@ impl Decision {
     #[must_use]
     pub fn policies(&self) -> &[String] {
         match self {
-            Self::Permit { policies } | Self::NeedsApproval { policies } | Self::Deny { policies, .. } => {
-                policies
-            }
+            Self::Permit { policies }
+            | Self::NeedsApproval { policies, .. }
+            | Self::Deny { policies, .. } => policies,
         }
     }
 

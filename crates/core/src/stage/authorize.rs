@@ -5,7 +5,7 @@
 use super::admit::{Admission, ToolPlaces};
 use super::validate::Validated;
 use crate::entry::Entry;
-use crate::port::{Decision, Question};
+use crate::port::{Approver, Decision, Question};
 use crate::refusal::{Code, Refusal};
 use crate::snapshot::Snapshot;
 
@@ -23,8 +23,12 @@ impl<'r> Authorized<'r> {
         &self.validated
     }
 
-    pub(in crate::stage) fn needs_approval(&self) -> bool {
-        matches!(self.decision, Decision::NeedsApproval { .. })
+    /// Whose approval the call needs, if any.
+    pub(in crate::stage) fn approver(&self) -> Option<Approver> {
+        match self.decision {
+            Decision::NeedsApproval { approver, .. } => Some(approver),
+            Decision::Permit { .. } | Decision::Deny { .. } => None,
+        }
     }
 }
 

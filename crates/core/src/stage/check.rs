@@ -8,6 +8,7 @@ use callgate_protocol::json::{Document, Limits as JsonLimits};
 
 use super::execute::Executed;
 use super::reserve::{Place, Reserved};
+use super::round::Carried;
 use super::validate::state_binding;
 use crate::contract::mask::Masks;
 use crate::contract::schema::{Schema, Verdict};
@@ -15,6 +16,7 @@ use crate::contract::{Contract, Delivery};
 use crate::invocation::Noted;
 use crate::outcome::{CheckedOutput, Outcome, Questions, ToolOutput};
 use crate::port::{Clock, Entropy, Execution};
+use crate::receipt::CallId;
 use crate::refusal::{Code, Refusal};
 use crate::snapshot::Snapshot;
 
@@ -77,6 +79,7 @@ impl Proof {
 pub fn check<'r>(
     snapshot: &Snapshot,
     executed: Executed<'r>,
+    call: CallId,
     clock: &dyn Clock,
     entropy: &dyn Entropy,
 ) -> Checked<'r> {
@@ -92,7 +95,7 @@ pub fn check<'r>(
             })
         }
         Some(Execution::Asks) => {
-            questions(snapshot, &reserved, noted, clock, entropy).map(Outcome::InputRequired)
+            questions(snapshot, &reserved, noted, call, clock, entropy).map(Outcome::InputRequired)
         }
         Some(Execution::Failed(refusal) | Execution::NotDone(refusal) | Execution::Done(refusal)) => {
             Err(refusal)
@@ -255,6 +258,7 @@ fn questions(
     snapshot: &Snapshot,
     reserved: &Reserved<'_>,
     noted: Noted,
+    call: CallId,
     clock: &dyn Clock,
     entropy: &dyn Entropy,
 ) -> Result<Questions, Refusal> {
@@ -262,16 +266,24 @@ fn questions(
     if noted.questions.is_empty() && noted.state.is_none() {
         return Err(Refusal::new(Code::ToolFailed, "the tool ended without a result and without a question"));
     }
-    let state = match noted.state {
+    if noted.state.as_ref().is_some_and(|state| state.len() > limits.state_bytes) {
+        return Err(Refusal::new(Code::ToolFailed, "the tool kept more state than the limit allows"));
+    }
+    // What was approved once stays approved for the rest of the call.
+    let ticket = reserved.ticket(call, snapshot.policy_revision);
+    let carried = match (ticket, noted.state) {
+        (Some(ticket), state) => Some(Carried::Approved(ticket, state)),
+        (None, Some(state)) => Some(Carried::Plain(state)),
+        (None, None) => None,
+    };
+    let state = match carried {
         None => None,
-        Some(state) if state.len() > limits.state_bytes => {
-            return Err(Refusal::new(Code::ToolFailed, "the tool kept more state than the limit allows"));
-        }
-        Some(state) => {
+        Some(carried) => {
             let validated = reserved.validated();
             let resolved = validated.resolved();
             let binding = state_binding(resolved.principal(), resolved.contract(), validated.input());
-            let sealed = snapshot.keys.seal(&binding, &state, limits.state_lifetime, clock, entropy);
+            let sealed =
+                snapshot.keys.seal(&binding, &carried.encode(), limits.state_lifetime, clock, entropy);
             Some(sealed.map_err(|error| {
                 Refusal::new(Code::Internal, "the state of the call could not be sealed").with_detail(error)
             })?)

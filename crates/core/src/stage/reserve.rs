@@ -8,7 +8,9 @@ use std::mem;
 use tokio::time::{Instant, timeout_at};
 
 use super::approve::Approved;
+use super::round::Ticket;
 use super::validate::Validated;
+use crate::contract::digest::Digest;
 use crate::entry::Entry;
 use crate::port::{
     Claim, EffectKey, Ending, IdempotencyDecision, Ledger, Replay, Reservation, Row, Unresolved, Verdict,
@@ -73,6 +75,11 @@ impl std::fmt::Debug for Owned<'_> {
 impl<'r> Reserved<'r> {
     pub(in crate::stage) fn validated(&self) -> &Validated<'r> {
         self.approved.validated()
+    }
+
+    /// What the next round must carry of the approval of this one.
+    pub(in crate::stage) fn ticket(&self, call: CallId, policy: Digest) -> Option<Ticket> {
+        self.approved.ticket(call, policy)
     }
 
     pub(in crate::stage) fn place(&self) -> &Place<'r> {

@@ -9,8 +9,9 @@ use callgate_protocol::json::Document;
 
 use super::check::{Checked, Proof};
 use super::reserve::Place;
+use super::validate::Validated;
 use crate::entry::Entry;
-use crate::outcome::{CheckedOutput, Outcome, Settled};
+use crate::outcome::{CheckedOutput, Outcome, Questions, Settled};
 use crate::port::{Ending, ResultKind, StoredResult};
 use crate::receipt::{EffectStatus, Receipt};
 use crate::refusal::{Code, Refusal};
@@ -60,6 +61,28 @@ pub async fn settle(snapshot: &Snapshot, checked: Checked<'_>, entry: &mut Entry
         policy: snapshot.policy_revision,
     };
     Settled { outcome: recorded.map_or_else(Outcome::Failed, |()| outcome), receipt, tool }
+}
+
+/// Records that the caller was asked to approve the call, before anything was reserved, and makes the receipt.
+pub(in crate::stage) async fn settle_asked(
+    snapshot: &Snapshot,
+    validated: &Validated<'_>,
+    questions: Questions,
+    entry: &mut Entry<'_>,
+) -> Settled {
+    let effect = entry.effect_so_far();
+    let recorded = entry.record(snapshot, ResultKind::InputRequired, None, effect).await;
+    let tool = Arc::clone(validated.resolved().tool());
+    let receipt = Receipt {
+        call: entry.id(),
+        effect,
+        replayed: None,
+        contract: tool.contract.digest,
+        input: validated.input(),
+        policy: snapshot.policy_revision,
+    };
+    let outcome = recorded.map_or_else(Outcome::Failed, |()| Outcome::InputRequired(questions));
+    Settled { outcome, receipt, tool }
 }
 
 /// What a repeated call will get.

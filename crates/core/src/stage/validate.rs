@@ -6,6 +6,7 @@ use callgate_protocol::header;
 use callgate_protocol::json::{Kind, Value};
 
 use super::resolve::Resolved;
+use super::round::Carried;
 use crate::call::{Call, Header};
 use crate::contract::digest::{Digest, DigestBuilder, InputDigest};
 use crate::contract::schema::{OverBudget, Verdict};
@@ -36,7 +37,7 @@ struct Parts<'r> {
 /// A state that was opened.
 #[derive(Debug)]
 struct OpenState {
-    payload: Vec<u8>,
+    carried: Carried,
     /// The one text that opens to it.
     text: Digest,
     expires: Timestamp,
@@ -69,8 +70,13 @@ impl<'r> Validated<'r> {
         self.0.responses
     }
 
+    /// What the round before left, of an approval and of the tool.
+    pub(in crate::stage) fn carried(&self) -> Option<&Carried> {
+        self.0.state.as_ref().map(|state| &state.carried)
+    }
+
     pub(in crate::stage) fn state(&self) -> Option<&[u8]> {
-        self.0.state.as_ref().map(|state| &*state.payload)
+        self.carried().and_then(Carried::state)
     }
 
     /// What names the state of this call among all others, and when it could not be used any more.
@@ -109,7 +115,8 @@ pub fn validate<'r>(
             let binding = state_binding(resolved.principal(), contract, input);
             let opened = snapshot.keys.open_until(&binding, sealed, clock);
             let (payload, expires) = opened.map_err(|_| invalid_state())?;
-            Some(OpenState { payload, text: Digest::of_bytes(sealed.as_bytes()), expires })
+            let carried = Carried::decode(&payload).ok_or_else(invalid_state)?;
+            Some(OpenState { carried, text: Digest::of_bytes(sealed.as_bytes()), expires })
         }
     };
     let intention = intention(snapshot, &resolved, call, input)?;
@@ -189,7 +196,7 @@ pub(in crate::stage) fn state_binding<'b>(
     input: InputDigest,
 ) -> Binding<'b> {
     Binding {
-        purpose: "state",
+        purpose: "round",
         principal,
         subject: contract.name.as_str(),
         contract: Some(contract.digest),

@@ -310,23 +310,6 @@ async fn a_full_ledger_refuses_and_forgets_nothing_before_its_time() {
 }
 
 #[tokio::test]
-async fn a_repeated_call_of_a_committed_effect_burns_no_second_approval() {
-    let (runs, burned) = (Arc::default(), Arc::new(AtomicUsize::new(0)));
-    let definition = changing("pay", Effect::Append, KeySource::Input);
-    let mut gate = Gate::with(
-        [counting(&definition, &runs)],
-        Limits::default(),
-        Arc::new(super::pipeline::WantsApproval),
-    )
-    .ledger(MemoryLedgerLimits::DEFAULT);
-    gate.snapshot.approvals = Arc::new(super::pipeline::Burned(Arc::clone(&burned)));
-    for _ in 0..3 {
-        assert_eq!(result(&gate.call("pay", "{}").await), "1");
-    }
-    assert_eq!((burned.load(Ordering::Relaxed), runs.load(Ordering::Relaxed)), (1, 1));
-}
-
-#[tokio::test]
 async fn an_executor_gets_one_key_for_each_intention() {
     let keys = Arc::new(std::sync::Mutex::new(Vec::new()));
     let seen = Arc::clone(&keys);

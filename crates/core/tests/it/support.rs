@@ -13,13 +13,12 @@ use callgate_core::pipeline::Pipeline;
 use callgate_core::policy::LocalPolicy;
 use callgate_core::port::{
     Answer, Audit, Clock, Credentials, Decision, Execute, Execution, LocalIdentity, MemoryLedger,
-    MemoryLedgerLimits, NoApprovals, NoLedger, Policy, Question, Record, SilentPeer, SystemEntropy,
-    Timestamp, Transport,
+    MemoryLedgerLimits, NoLedger, Policy, Question, Record, SilentPeer, SystemEntropy, Timestamp, Transport,
 };
 use callgate_core::principal::Principal;
 use callgate_core::refusal::{Code, Refusal};
 use callgate_core::seal::KeyRing;
-use callgate_core::snapshot::{Catalogue, Snapshot, Tool};
+use callgate_core::snapshot::{ApprovalRules, Catalogue, Snapshot, Tool};
 use callgate_protocol::json::{self, Document};
 
 /// A clock that stands still until it is set.
@@ -173,7 +172,7 @@ impl Gate {
             Arc::new(LocalIdentity::new(Principal::new("dana").with_tenant("tenant-a"))),
             policy,
             DigestBuilder::new("test/policy").finish(),
-            Arc::new(NoApprovals),
+            ApprovalRules::default(),
             Arc::new(KeyRing::new([(1, [7; 32])])),
             Arc::new(limits),
         );

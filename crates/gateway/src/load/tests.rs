@@ -8,13 +8,12 @@ use callgate_core::outcome::Outcome;
 use callgate_core::pipeline::Pipeline;
 use callgate_core::policy::LocalPolicy;
 use callgate_core::port::{
-    Clock, Credentials, LocalIdentity, LogAudit, NoApprovals, NoLedger, SilentPeer, SystemEntropy, Timestamp,
-    Transport,
+    Clock, Credentials, LocalIdentity, LogAudit, NoLedger, SilentPeer, SystemEntropy, Timestamp, Transport,
 };
 use callgate_core::principal::Principal;
 use callgate_core::refusal::Code;
 use callgate_core::seal::KeyRing;
-use callgate_core::snapshot::{Catalogue, Snapshot};
+use callgate_core::snapshot::{ApprovalRules, Catalogue, Snapshot};
 use callgate_protocol::json::{self, Document};
 
 use super::*;
@@ -158,7 +157,7 @@ async fn a_cursor_is_good_until_its_lifetime_is_over() {
         Arc::new(LocalIdentity::new(Principal::new("dana").with_tenant("one"))),
         Arc::new(LocalPolicy::new()),
         Digest::of_bytes(b"test"),
-        Arc::new(NoApprovals),
+        ApprovalRules::default(),
         Arc::clone(&seals.keys),
         Arc::new(GateLimits::default()),
     );

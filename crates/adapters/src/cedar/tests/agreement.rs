@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use callgate_core::port::{Decision, Policy as _};
+use callgate_core::port::{Approver, Decision, Policy as _};
 use callgate_core::principal::Principal;
 use callgate_protocol::json::{Document, Limits};
 use proptest::prelude::*;
@@ -28,6 +28,7 @@ fn call_condition() -> impl Strategy<Value = String> {
     prop_oneof![
         condition(),
         Just("when { context.approved }".to_owned()),
+        Just("when { context.second_person }".to_owned()),
         Just("when { context.arguments has amount && context.arguments.amount > 5 }".to_owned()),
         Just("unless { context.inexpressible.isEmpty() }".to_owned()),
     ]
@@ -114,7 +115,7 @@ proptest! {
                     prop_assert!(set.contains(at), "{} {:?}", name, decision);
                 }
                 // An approval never takes away what is permitted without one, in these policies.
-                if let Decision::NeedsApproval { .. } = decision {
+                if let Decision::NeedsApproval { approver: Approver::Caller, .. } = decision {
                     let approved = decide(&policy, &catalogue, principal, name, given, true);
                     prop_assert!(matches!(approved, Decision::Permit { .. }), "{:?}", approved);
                 }
@@ -135,11 +136,11 @@ proptest! {
         let document = Document::parse(arguments, &Limits::DEFAULT).unwrap();
         let (_, judged) = policy.find(catalogue.find("invoice_pay").unwrap().contract()).unwrap();
         let caller = policy.caller(&who).unwrap();
-        let asked = Asked { principal: &who, arguments: document.root(), approved, at: None };
+        let asked = Asked { principal: &who, arguments: document.root(), approved, second_person: approved, at: None };
         let told_all = |concerned: &Concerned| {
             let (rules, set) = (concerned.rules.clone(), concerned.set.clone());
             let mentions = Mentions {
-                caller: true, time: true, approved: true, inexpressible: true, everything: true,
+                caller: true, time: true, approved: true, second_person: true, inexpressible: true, everything: true,
                 ..Mentions::default()
             };
             Concerned { rules, set, mentions }

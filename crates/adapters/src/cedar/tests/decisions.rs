@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use callgate_core::port::{Decision, Policy as _};
+use callgate_core::port::{Approver, Decision, Policy as _};
 use callgate_core::principal::Principal;
 
 use super::{SetClock, catalogue, dana, decide, loaded, policy, sees};
@@ -139,11 +139,26 @@ fn what_an_approval_would_permit_needs_one() {
          @id(\"never\") forbid(principal, action == Action::\"call:weather\", resource);",
     );
     let of = |tool, approved| decide(&policy, &catalogue(), &dana(), tool, "{}", approved);
-    let needs = Decision::NeedsApproval { policies: vec!["approved".into()] };
+    let needs = Decision::NeedsApproval { approver: Approver::Caller, policies: vec!["approved".into()] };
     assert_eq!(of("invoice_pay", false), needs);
     assert_eq!(of("invoice_pay", true), permit(&["approved"]));
     for approved in [false, true] {
         assert!(matches!(of("weather", approved), Decision::Deny { policies, .. } if policies == ["never"]));
+    }
+}
+
+#[test]
+fn a_policy_can_want_another_person_than_the_caller() {
+    let policy = policy(
+        "permit(principal, action == Action::\"list\", resource);
+         @id(\"approved\") permit(principal, action in Action::\"call\", resource) when { context.approved };
+         @id(\"large\") forbid(principal, action == Action::\"call:invoice_pay\", resource)
+         when { context.arguments has amount && context.arguments.amount > 5 } unless { context.second_person };",
+    );
+    for (amount, approver) in [(5, Approver::Caller), (6, Approver::SecondPerson)] {
+        let arguments = format!("{{\"amount\":{amount}}}");
+        let decision = decide(&policy, &catalogue(), &dana(), "invoice_pay", &arguments, false);
+        assert_eq!(decision, Decision::NeedsApproval { approver, policies: vec!["approved".into()] });
     }
 }
 

@@ -1,13 +1,16 @@
 //! Each refusal code, provoked through the public API, in its wire form.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use callgate_core::contract::digest::Digest;
 use callgate_core::contract::{Contract, Effect};
+use callgate_core::keeping::Stores;
+use callgate_core::memory::MemoryApprovals;
 use callgate_core::policy::LocalPolicy;
 use callgate_core::port::{
-    Answer as PortAnswer, Authenticate, Clock, Credentials, Decision, Entropy, EntropyError, Policy,
-    Question, Timestamp,
+    Answer as PortAnswer, Approver, Authenticate, Clock, Credentials, Decision, Entropy, EntropyError,
+    Policy, Question, Timestamp,
 };
 use callgate_core::principal::Principal;
 use callgate_core::refusal::{Code, Refusal};
@@ -181,10 +184,28 @@ async fn provoke(code: Code) -> Answer {
                 .await
         }
         Code::ApprovalRequired => {
-            let wait = Decides(Decision::NeedsApproval { policies: Vec::new() });
+            let wait = Decides(Decision::NeedsApproval { approver: Approver::Caller, policies: Vec::new() });
             Caller::new(server().policy(wait, Digest::of_bytes(b"wait")).tool(tool("t")))
                 .tool("t", "{}")
                 .await
+        }
+        Code::ApprovalPending => {
+            let wait =
+                Decides(Decision::NeedsApproval { approver: Approver::SecondPerson, policies: Vec::new() });
+            let stores = Stores::in_memory().with_approvals(Arc::new(MemoryApprovals::shown_to_people()));
+            let server = server().stores(stores).policy(wait, Digest::of_bytes(b"wait"));
+            Caller::new(server.tool(tool("t"))).tool("t", "{}").await
+        }
+        Code::ApprovalDenied => {
+            let wait = Decides(Decision::NeedsApproval { approver: Approver::Caller, policies: Vec::new() });
+            let caller = Caller::new(server().policy(wait, Digest::of_bytes(b"wait")).tool(tool("t")));
+            let caller = caller.declaring(EVERYTHING);
+            let asked = caller.tool("t", "{}").await;
+            let state = asked.string(&["requestState"]);
+            let answer = format!(
+                r#""requestState":"{state}","inputResponses":{{"dev.callgate/approval":{{"action":"decline"}}}}"#
+            );
+            caller.tool_with("t", "{}", &answer).await
         }
         Code::Busy => {
             let mut limits = Limits::default();
