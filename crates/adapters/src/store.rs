@@ -5,6 +5,7 @@
 //! are made by [`migrate`] and by nothing else. The same statements serve both dialects. The gate opens one store
 //! for its whole life; the command line opens one for each command.
 
+pub mod approvals;
 pub mod artifacts;
 mod fault;
 pub mod handles;

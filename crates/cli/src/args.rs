@@ -9,8 +9,9 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 ///
 /// Exit codes: 0 done; 1 the configuration cannot be read or has errors; 2 wrong usage; 3 a file cannot
 /// be written; 4 the server cannot start or stopped with an error; 5 the demonstration failed;
-/// 6 a decision is not the expected one; 7 the audit trail is broken; 8 the audit trail cannot be
-/// read, or has no such record; 9 the outcome of an effect is still unknown, or was not changed.
+/// 6 a decision is not the expected one; 7 the audit trail is broken; 8 the audit trail or the store
+/// cannot be read, or has no such record; 9 the outcome of an effect is still unknown, or an effect or
+/// an approval was not changed.
 #[derive(Debug, Parser)]
 #[command(name = "callgate", version, propagate_version = true)]
 pub(crate) struct Arguments {
@@ -42,6 +43,8 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: Policy,
     },
+    /// The calls that wait for people: list, show, grant and deny them.
+    Approve(Approve),
     /// Read the audit trail: search, show, verify and export it.
     Audit(Audit),
     /// Make the tables of the store, or bring them up to date. It changes nothing that is up to date.
@@ -264,6 +267,52 @@ pub(crate) enum Outcome {
     Failed,
     /// It happened and was taken back; a repeated call is told so.
     Compensated,
+}
+
+/// Arguments of `callgate approve`.
+#[derive(Args, Debug)]
+pub(crate) struct Approve {
+    /// The configuration whose store is meant.
+    #[arg(long, short, default_value = "callgate.toml", value_name = "FILE", global = true)]
+    pub(crate) config: PathBuf,
+    #[command(subcommand)]
+    pub(crate) command: ApproveCommand,
+}
+
+/// What to do with the calls that wait.
+#[derive(Debug, Subcommand)]
+pub(crate) enum ApproveCommand {
+    /// List the approvals that wait, those that were decided, and those that were used lately.
+    List {
+        /// Print one JSON object an approval instead of a table.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show one approval: whose call it is, and everything that the approver is asked about.
+    Show {
+        /// The approval, as the list and the answer to the call name it.
+        id: String,
+        /// Print one JSON object.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Permit the call: the caller repeats it, and it runs once.
+    Grant(Decide),
+    /// Refuse the call, until the time of the approval is over.
+    Deny(Decide),
+}
+
+/// Arguments of `callgate approve grant` and `deny`.
+#[derive(Args, Debug)]
+pub(crate) struct Decide {
+    /// The approval, as the list and the answer to the call name it.
+    pub(crate) id: String,
+    /// Who decides, for the store and the trail. Default: the name of the account.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) by: Option<String>,
+    /// Why. The caller reads it when the call is refused.
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) reason: Option<String>,
 }
 
 /// Which records are meant. Everything that is given must hold.

@@ -1,5 +1,6 @@
 //! The commands, one file each.
 
+pub(crate) mod approve;
 pub(crate) mod audit;
 pub(crate) mod check;
 pub(crate) mod demo;

@@ -39,6 +39,7 @@ fn run(command: Command) -> Result<(), Failure> {
         Command::Serve(serve) => command::serve::run(&serve),
         Command::Check(check) => command::check::run(&check),
         Command::Policy { command } => command::policy::run(&command),
+        Command::Approve(approve) => command::approve::run(&approve),
         Command::Audit(audit) => command::audit::run(&audit),
         Command::Migrate(migrate) => command::migrate::run(&migrate),
         Command::Seal { command } => command::seal::run(&command),

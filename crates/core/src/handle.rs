@@ -186,8 +186,9 @@ fn key(text: &str) -> Digest {
     builder.finish()
 }
 
-/// A time that many microseconds later.
-pub(crate) fn after(now: Timestamp, time: Duration) -> Timestamp {
+/// The time so much later.
+#[must_use]
+pub fn after(now: Timestamp, time: Duration) -> Timestamp {
     Timestamp(now.0.saturating_add(i64::try_from(time.as_micros()).unwrap_or(i64::MAX)))
 }
 

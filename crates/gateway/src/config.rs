@@ -9,6 +9,7 @@ use schemars::transform::RecursiveTransform;
 use schemars::{JsonSchema, Schema};
 use toml::de::DeTable;
 
+mod approval;
 mod artifacts;
 mod audit;
 mod auth;
@@ -32,6 +33,7 @@ mod text;
 mod tls;
 mod tool;
 
+pub use approval::ApprovalTable;
 pub use artifacts::ArtifactsTable;
 pub use audit::{AuditTable, Durability, OnFailure};
 pub use auth::{AuthTable, ClaimsTable, IntrospectionTable, LocalPrincipal, OAuthTable, TokenTable};
@@ -86,6 +88,8 @@ pub struct Config {
     pub artifacts: Option<ArtifactsTable>,
     /// Where effects are kept; a tool that changes something needs it.
     pub store: Option<StoreTable>,
+    /// How a call that needs an approval gets one.
+    pub approval: Option<ApprovalTable>,
     /// The keys that seal state and cursors; without them a key that only this process knows.
     pub seal: Option<SealTable>,
     /// Bounds for every tool that does not set its own.
@@ -136,6 +140,7 @@ impl Config {
         let audit = root.table("audit", "[audit]").map(AuditTable::read);
         let artifacts = root.table("artifacts", "[artifacts]").map(ArtifactsTable::read);
         let store = root.table("store", "[store]").map(StoreTable::read);
+        let approval = root.table("approval", "[approval]").map(ApprovalTable::read);
         let seal = root.table("seal", "[seal]").map(SealTable::read);
         let limit_table = root.table("limits", "[limits]").map(LimitsTable::read);
         let mut sources = root.named_tables("source");
@@ -152,6 +157,7 @@ impl Config {
             audit,
             artifacts,
             store,
+            approval,
             seal,
             limits: limit_table,
             source: sources

@@ -296,6 +296,7 @@ impl Recipe {
         if let Some(store) = store {
             builder = builder.stores(store.stores()).ledger(store.ledger);
         }
+        builder = builder.approval_rules(crate::approval::rules(&config));
         let mut limits = callgate_server::Limits::default();
         limits.gate = gate_limits;
         into_server(&config, &mut limits);

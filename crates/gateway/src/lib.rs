@@ -7,6 +7,7 @@
 
 pub mod config;
 
+pub mod approval;
 mod build;
 mod callers;
 mod check;

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use callgate_adapters::store::approvals::StoreApprovals;
 use callgate_adapters::store::artifacts::StoreArtifacts;
 use callgate_adapters::store::handles::StoreHandles;
 use callgate_adapters::store::ledger::{Effect, LedgerLimits, StoreLedger};
@@ -28,11 +29,12 @@ pub(crate) struct OpenStore {
 }
 
 impl OpenStore {
-    /// Handles and artifacts in the same store.
+    /// Handles, artifacts and approvals in the same store.
     pub(crate) fn stores(&self) -> Stores {
         let store = self.ledger.store();
         let (handles, artifacts) = (StoreHandles::new(store.clone()), StoreArtifacts::new(store.clone()));
-        Stores::new(Arc::new(handles), Arc::new(artifacts))
+        let approvals = StoreApprovals::new(store.clone());
+        Stores::new(Arc::new(handles), Arc::new(artifacts)).with_approvals(Arc::new(approvals))
     }
 }
 

@@ -14,8 +14,8 @@ use callgate_core::offer::Offer;
 use callgate_core::pipeline::Pipeline;
 use callgate_core::policy::LocalPolicy;
 use callgate_core::port::{
-    Audit, Authenticate, Clock, Entropy, Ledger, LocalIdentity, LogAudit, NoLedger, Policy, SystemClock,
-    SystemEntropy,
+    Approvals, Audit, Authenticate, Clock, Entropy, Ledger, LocalIdentity, LogAudit, NoLedger, Policy,
+    SystemClock, SystemEntropy,
 };
 use callgate_core::principal::Principal;
 use callgate_core::seal::KeyRing;
@@ -249,6 +249,12 @@ impl ServerBuilder {
         make: impl Fn(&Catalogue) -> Result<(Arc<dyn Policy>, Digest), Vec<BuildFault>> + Send + Sync + 'static,
     ) -> Self {
         self.policy = Some(PolicySource::Made(Arc::new(make)));
+        self
+    }
+
+    /// The store of approvals alone, beside other stores.
+    pub fn approvals(mut self, port: impl Approvals + 'static) -> Self {
+        self.stores.approvals = Arc::new(port);
         self
     }
 

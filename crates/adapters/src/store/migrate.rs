@@ -28,7 +28,8 @@ impl Part {
     }
 
     /// All parts, in the order in which they are made.
-    pub const ALL: &'static [Self] = &[super::ledger::PART, super::handles::PART, super::artifacts::PART];
+    pub const ALL: &'static [Self] =
+        &[super::ledger::PART, super::handles::PART, super::artifacts::PART, super::approvals::PART];
 }
 
 /// A statement that has to be run.

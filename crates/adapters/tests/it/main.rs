@@ -4,6 +4,7 @@
 //! URL of a superuser of a private server; `cargo xtask test` starts one and sets it.
 #![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a failed step fails the test")]
 
+mod approvals;
 mod audit;
 mod keeping;
 mod ledger;

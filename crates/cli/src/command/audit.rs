@@ -20,7 +20,9 @@ use crate::exit::Failure;
 use crate::print::{say, warn_line};
 
 mod reconcile;
-mod table;
+pub(super) mod table;
+
+pub(super) use reconcile::account;
 
 use table::{Table, visible};
 
@@ -66,7 +68,7 @@ fn open(reading: &Reading) -> Result<Box<dyn Reader>, Failure> {
     reading.open().map_err(failed)
 }
 
-fn failed(error: ReadingError) -> Failure {
+pub(super) fn failed(error: ReadingError) -> Failure {
     match error {
         ReadingError::Configuration(report) => {
             check::show(&report);
@@ -76,7 +78,7 @@ fn failed(error: ReadingError) -> Failure {
     }
 }
 
-fn now_us() -> i64 {
+pub(super) fn now_us() -> i64 {
     SystemClock.now().0
 }
 

@@ -17,6 +17,7 @@ pub(super) fn into_gate(config: &Config, gate: &mut GateLimits) {
     if let Some(table) = &config.artifacts {
         artifacts(table, gate);
     }
+    crate::approval::limits(config, gate);
     let Some(table) = &config.limits else { return };
     if let Some(calls) = number(table.calls_in_flight.as_ref()) {
         gate.calls_in_flight = calls;

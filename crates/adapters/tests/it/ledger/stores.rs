@@ -31,7 +31,7 @@ impl Place {
 
     pub(crate) fn migrated(kind: Kind) -> Self {
         let place = Self::new(kind);
-        assert_eq!(migrate(&place.store).unwrap(), ["ledger", "handles", "artifacts"]);
+        assert_eq!(migrate(&place.store).unwrap(), ["ledger", "handles", "artifacts", "approvals"]);
         place
     }
 

@@ -88,7 +88,7 @@ fn of(said: Said) -> Outcome {
 }
 
 /// The name of the account, as the system tells programs.
-fn account() -> Option<String> {
+pub(in crate::command) fn account() -> Option<String> {
     ["USER", "LOGNAME", "USERNAME"].into_iter().find_map(|name| std::env::var(name).ok())
 }
 

@@ -9,16 +9,16 @@ use std::fmt;
 const WIDEST: usize = 44;
 
 /// Rows of so many columns under a heading.
-pub(super) struct Table<const N: usize> {
+pub(in crate::command) struct Table<const N: usize> {
     rows: Vec<[String; N]>,
 }
 
 impl<const N: usize> Table<N> {
-    pub(super) fn new(heading: [&str; N]) -> Self {
+    pub(in crate::command) fn new(heading: [&str; N]) -> Self {
         Self { rows: vec![heading.map(str::to_owned)] }
     }
 
-    pub(super) fn row(&mut self, cells: [String; N]) {
+    pub(in crate::command) fn row(&mut self, cells: [String; N]) {
         self.rows.push(cells.map(|cell| shortened(&visible(&cell))));
     }
 }
@@ -54,7 +54,7 @@ fn shortened(text: &str) -> String {
 }
 
 /// The text with every character that a terminal would obey, or that people cannot see, written out.
-pub(super) fn visible(text: &str) -> String {
+pub(in crate::command) fn visible(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for character in text.chars() {
         let hidden = character.is_control()
