@@ -43,6 +43,7 @@ pub const PART: Part = Part::new("ledger", &[row::TABLES]);
 /// | `result_bytes` | 64 KiB | a larger result is not replayed |
 /// | `lost_after` | 15 s | an instance that was not heard of for so long has lost its rows |
 /// | `look_again` | 100 ms | how long a call that waits for another instance waits before it looks again |
+/// | `doubt` | 30 s | how long a claim whose answer was lost may still come through; no statement runs so long |
 /// | `count_after` | 60 s | how old a count of the rows may be |
 /// | `purge` | 1,000 | rows whose time is over that one statement deletes |
 #[derive(Clone, Debug)]
@@ -56,6 +57,8 @@ pub struct LedgerLimits {
     pub lost_after: Duration,
     /// How long a call that waits waits before it looks again.
     pub look_again: Duration,
+    /// How long a claim whose answer was lost may still come through.
+    pub doubt: Duration,
     /// How old a count of the rows may be.
     pub count_after: Duration,
     /// Rows that one statement deletes.
@@ -69,6 +72,7 @@ impl Default for LedgerLimits {
             result_bytes: 64 << 10,
             lost_after: Duration::from_secs(15),
             look_again: Duration::from_millis(100),
+            doubt: Duration::from_secs(30),
             count_after: Duration::from_secs(60),
             purge: 1000,
         }
@@ -276,6 +280,10 @@ impl Shared {
             let result = match answer {
                 Ok(answers) => {
                     owned.judge(&answers);
+                    if !owned.is_done() {
+                        shared.lock().again.push(owned);
+                        shared.came.notify_all();
+                    }
                     Ok(())
                 }
                 Err(error) => {
@@ -353,7 +361,8 @@ impl Claiming {
             let refused = sender.send(answer);
             let made = |answers: &Vec<Rows>| answers.first().is_some_and(|rows| !rows.is_empty());
             if doubt || refused.is_err_and(|answer| answer.as_ref().is_ok_and(made)) {
-                release.end(Owned::released(row), |_| {});
+                let until = doubt.then(|| Instant::now() + release.limits.doubt);
+                release.end(Owned::released(row, until), |_| {});
             }
         });
         Self { shared: Arc::clone(shared), row, pending: Some(receiver) }
@@ -373,7 +382,7 @@ impl Drop for Claiming {
         pending.close();
         // It came and was not taken. One that comes later finds that nobody takes it.
         if pending.try_recv().is_ok_and(|answer| answer.is_ok_and(|answers| !first(answers).is_empty())) {
-            self.shared.end(Owned::released(self.row), |_| {});
+            self.shared.end(Owned::released(self.row, None), |_| {});
         }
     }
 }

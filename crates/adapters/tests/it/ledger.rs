@@ -22,6 +22,7 @@ use proptest::test_runner::{Config, TestRunner};
 use tokio::runtime::Runtime;
 use tokio::time::Instant;
 
+mod cut;
 mod faults;
 mod stores;
 

@@ -4,6 +4,7 @@
 //! It never waits for a call. When it ends, the instance is gone for all others at once.
 
 use std::sync::atomic::Ordering;
+use std::sync::{MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::time::Instant;
@@ -36,13 +37,11 @@ pub(super) fn run(shared: &std::sync::Arc<Shared>) {
         }
         let again = {
             let mut inner = shared.lock();
-            if !inner.closed {
-                let wait = if inner.again.is_empty() { every } else { AGAIN.min(every) };
-                let wait = wait.min(next.saturating_duration_since(Instant::now()));
-                if !wait.is_zero() {
-                    let woken = shared.came.wait_timeout_while(inner, wait, |inner| !inner.closed);
-                    inner = woken.unwrap_or_else(std::sync::PoisonError::into_inner).0;
-                }
+            let idle = next.saturating_duration_since(Instant::now());
+            inner = wait(shared, inner, idle, |inner| inner.again.is_empty());
+            if !inner.again.is_empty() {
+                // What failed just now would fail again.
+                inner = wait(shared, inner, AGAIN.min(every), |_| true);
             }
             let Inner { again, closed, .. } = &mut *inner;
             let again = std::mem::take(again);
@@ -62,12 +61,26 @@ pub(super) fn run(shared: &std::sync::Arc<Shared>) {
     }
 }
 
+/// Waits so long, or until it is over or the ledger is closed.
+fn wait<'i>(
+    shared: &Shared,
+    inner: MutexGuard<'i, Inner>,
+    time: Duration,
+    quiet: impl Fn(&Inner) -> bool,
+) -> MutexGuard<'i, Inner> {
+    let waited = shared.came.wait_timeout_while(inner, time, |inner| !inner.closed && quiet(inner));
+    waited.unwrap_or_else(PoisonError::into_inner).0
+}
+
 /// Writes an ending once more. At the end of the process there is no other time.
 fn write_again(shared: &Shared, owned: row::Owned, last: bool) {
     match shared.store.run_blocking(vec![owned.statement()]) {
         Ok(answers) => {
             owned.judge(&answers);
             shared.waiters.wake(owned.row.key);
+            if !last && !owned.is_done() {
+                shared.lock().again.push(owned);
+            }
         }
         Err(error) if last => {
             tracing::error!(%error, call = %owned.row.call, "the end of an effect was not recorded; it is unknown");

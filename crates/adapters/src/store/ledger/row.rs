@@ -7,6 +7,7 @@ use std::fmt;
 use callgate_core::contract::digest::Digest;
 use callgate_core::port::{Claim, EffectKey, Ending, Row};
 use callgate_core::receipt::CallId;
+use tokio::time::Instant;
 
 use crate::store::{Row as Read, Rows, Statement};
 
@@ -153,6 +154,8 @@ pub(super) struct Owned {
     /// Nothing where the row goes.
     state: Option<State>,
     result: Option<String>,
+    /// Until when it is written again although it was written: the claim may still be on its way.
+    pub(super) until: Option<Instant>,
 }
 
 impl Owned {
@@ -166,12 +169,18 @@ impl Owned {
             Ending::Unknown => (Some(State::Unknown), None),
             Ending::Released => (None, None),
         };
-        Self { row, state, result }
+        Self { row, state, result, until: None }
     }
 
-    /// The row goes: nothing was dispatched under it.
-    pub(super) fn released(row: Row) -> Self {
-        Self { row, state: None, result: None }
+    /// The row goes: nothing was dispatched under it. Where nobody knows whether the claim was written, it goes
+    /// again and again until a claim that was cut off cannot come through any more.
+    pub(super) fn released(row: Row, until: Option<Instant>) -> Self {
+        Self { row, state: None, result: None, until }
+    }
+
+    /// Whether it was written for the last time.
+    pub(super) fn is_done(&self) -> bool {
+        self.until.is_none_or(|until| Instant::now() >= until)
     }
 
     pub(super) fn statement(&self) -> Statement {

@@ -57,7 +57,7 @@ fn options() -> Options {
 }
 
 /// A schema of its own for one test, as a URL.
-fn schema() -> String {
+pub(crate) fn schema() -> String {
     static NUMBER: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(0);
     let schema = format!("store_{}_{}", std::process::id(), NUMBER.fetch_add(1, Ordering::Relaxed));
     Runtime::new().unwrap().block_on(async {
