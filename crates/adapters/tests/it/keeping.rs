@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use callgate_adapters::store::Statement;
 use callgate_adapters::store::artifacts::StoreArtifacts;
 use callgate_adapters::store::handles::StoreHandles;
+use callgate_adapters::store::{Crash, Faults, Statement};
 use callgate_core::contract::digest::Digest;
 use callgate_core::keeping::Stores;
 use callgate_core::port::{HandleKind, HandleRow, HandleStore as _, Put, RowBounds, Timestamp};
@@ -34,6 +34,15 @@ macro_rules! both {
             }
         }
     )*};
+}
+
+/// The same for each piece of work.
+struct Always(Crash);
+
+impl Faults for Always {
+    fn next(&self, _: &[Statement]) -> Crash {
+        self.0
+    }
 }
 
 fn row(number: u8) -> HandleRow {
@@ -102,6 +111,21 @@ both! {
             assert_eq!(found, Some(row(1)));
             assert!(next.remove(HandleKind::Handle, row(1).key, row(1).scope, Timestamp(999)).await.unwrap());
             assert_eq!(first.get(HandleKind::Handle, row(1).key, Timestamp(999)).await.unwrap(), None);
+        });
+    }
+
+    fn a_use_whose_answer_is_lost_counts_as_used_and_one_that_never_came_does_not(kind: Kind) {
+        let place = Place::migrated(kind);
+        let bounds = RowBounds { of_owner: 7, total: 100 };
+        let spent = |number| HandleRow { kind: HandleKind::Spent, ..row(number) };
+        let sound = StoreHandles::new(place.store.clone());
+        Runtime::new().unwrap().block_on(async {
+            for (number, crash, then) in [(1, Crash::Before, Put::Kept), (2, Crash::After, Put::Taken)] {
+                let faulty = StoreHandles::new(place.store.with_faults(Arc::new(Always(crash))));
+                let refusal = faulty.put(spent(number), bounds, Timestamp(1)).await.unwrap_err();
+                assert_eq!(refusal.code().as_str(), "gate_unavailable");
+                assert_eq!(sound.put(spent(number), bounds, Timestamp(1)).await.unwrap(), then, "{crash:?}");
+            }
         });
     }
 
