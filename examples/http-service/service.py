@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import unquote
 
 TICKETS = {
     "acme": [
@@ -54,6 +55,10 @@ class Helpdesk(BaseHTTPRequestHandler):
         if len(parts) == 4:
             state = dict(pair.split("=") for pair in query.split("&") if "=" in pair).get("state")
             return self.answer(200, {"data": [shown(t) for t in tickets if state in (None, t["state"])]}, packed=True)
+        if len(parts) == 5 and parts[3] == "keys":
+            with LOCK:
+                created = CREATED.setdefault(unquote(parts[4]), None)
+            return self.answer(200 if created else 404, {})
         if len(parts) != 5:
             return self.answer(404, {"error": "no such path"})
         return self.ticket(parts[4], tickets)
@@ -71,6 +76,8 @@ class Helpdesk(BaseHTTPRequestHandler):
                 ticket = {"id": f"T-{100 + len(CREATED)}", "state": "open", "amount": 0, **wanted}
                 TICKETS.setdefault(company, []).insert(0, ticket)
                 CREATED[key] = ticket
+            elif CREATED[key] is None:
+                return self.answer(410, {"error": "this key was given up"})
         return self.answer(201, {"data": shown(CREATED[key])})
 
     def ticket(self, reference, tickets):

@@ -11,7 +11,8 @@ use bytes::Bytes;
 use callgate_adapters::http::{End, Proof, Request, Response, Service, Statuses, proof};
 use callgate_core::invocation::Invocation;
 use callgate_core::outcome::ToolOutput;
-use callgate_core::port::{Answer, Execute, Execution};
+use callgate_core::port::{Answer, Execute, Execution, Unresolved, Verdict};
+use callgate_core::principal::Principal;
 use callgate_core::refusal::Refusal;
 use callgate_protocol::header::encode_value;
 use http::Method;
@@ -51,6 +52,19 @@ pub(crate) struct Plan {
     pub(crate) selection: Selection,
     /// Where in the body of a failure its message is.
     pub(crate) error: Option<Vec<String>>,
+    /// How the service is asked about an effect.
+    pub(crate) reconcile: Option<Reconcile>,
+}
+
+/// How a service is asked about an effect whose outcome is unknown.
+#[derive(Debug)]
+pub(crate) struct Reconcile {
+    pub(crate) path: Vec<Segment>,
+    pub(crate) query: Vec<Query>,
+    /// The statuses with which it happened.
+    pub(crate) happened: Vec<u16>,
+    /// The statuses with which it did not happen and never will.
+    pub(crate) absent: Vec<u16>,
 }
 
 /// A tool that is one request.
@@ -122,6 +136,34 @@ impl HttpTool {
         Ok(request)
     }
 
+    /// Asks the service about an effect. What is no plain yes or no is no answer.
+    async fn ask(&self, reconcile: &Reconcile, effect: &Unresolved<'_>) -> Verdict {
+        let mut principal = Principal::new("");
+        if let Some(tenant) = effect.tenant {
+            principal = principal.with_tenant(tenant);
+        }
+        let values = Values::of_effect(&principal, effect.key);
+        let target = render::path(&reconcile.path, &values).and_then(|mut target| {
+            render::query(&reconcile.query, &values, &mut target)?;
+            Ok(target)
+        });
+        let Ok(target) = target else { return Verdict::CannotTell };
+        let mut request = Request::new(Method::GET, target, effect.deadline);
+        request.headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
+        match self.service.send(request, None).await.map(|response| response.status.as_u16()) {
+            Ok(status) if reconcile.happened.contains(&status) => Verdict::Happened(None),
+            Ok(status) if reconcile.absent.contains(&status) => Verdict::DidNotHappen,
+            Ok(status) => {
+                tracing::warn!(call = %effect.call, status, "the service does not say what became of an effect");
+                Verdict::CannotTell
+            }
+            Err(failure) => {
+                tracing::warn!(call = %effect.call, %failure, "the service could not be asked about an effect");
+                Verdict::CannotTell
+            }
+        }
+    }
+
     fn read(&self, response: &Response) -> Result<String, Ended> {
         let plan = &self.plan;
         let status = response.status.as_u16();
@@ -188,6 +230,13 @@ fn trace(invocation: &Invocation<'_>, headers: &mut HeaderMap) {
 }
 
 impl Execute for HttpTool {
+    fn resolve<'a>(&'a self, effect: &'a Unresolved<'a>) -> Answer<'a, Verdict> {
+        match &self.plan.reconcile {
+            Some(reconcile) => Answer::later(self.ask(reconcile, effect)),
+            None => Answer::now(Verdict::CannotTell),
+        }
+    }
+
     fn execute<'a>(&'a self, invocation: &'a Invocation<'a>) -> Answer<'a, Execution> {
         Answer::later(async move {
             let Ended { proof, refusal, message } = match self.run(invocation).await {

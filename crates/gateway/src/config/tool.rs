@@ -19,7 +19,7 @@ mod request;
 pub use effect::{IdempotencyTable, Key, Sharing, Unknown};
 pub use operation::{Operation, OperationKind};
 pub use query::{Deliver, Direction, Formulas, Page, PageKey, Query};
-pub use request::{Body, HeaderValue, Request, RequestTable, ResponseTable};
+pub use request::{Body, HeaderValue, ReconcileTable, Request, RequestTable, ResponseTable};
 
 /// A tool.
 #[derive(Clone, Debug, JsonSchema)]

@@ -8,9 +8,10 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use callgate_core::invocation::Invocation;
+use callgate_core::port::EffectKey;
 use callgate_core::principal::Principal;
 use callgate_core::refusal::{Code, Refusal};
-use callgate_protocol::json::{Kind, Value, push_string};
+use callgate_protocol::json::{Document, Kind, Value, push_string};
 use http::header::HeaderValue;
 
 /// The longest value of a header.
@@ -30,6 +31,8 @@ pub(crate) enum Piece {
     Tenant,
     /// Who calls.
     Principal,
+    /// The key by which the service knows the effect.
+    Key,
 }
 
 /// A segment of a path.
@@ -71,11 +74,21 @@ pub(crate) enum Body {
 pub(crate) struct Values<'c> {
     arguments: Value<'c>,
     principal: &'c Principal,
+    key: Option<EffectKey>,
 }
 
 impl<'c> Values<'c> {
+    /// Those of a question about an effect: there is no call, so there are no arguments.
+    pub(crate) fn of_effect(principal: &'c Principal, key: EffectKey) -> Self {
+        Self { arguments: Document::empty_object().root(), principal, key: Some(key) }
+    }
+
     pub(crate) fn of(invocation: &Invocation<'c>) -> Self {
-        Self { arguments: invocation.arguments(), principal: invocation.principal() }
+        Self {
+            arguments: invocation.arguments(),
+            principal: invocation.principal(),
+            key: invocation.effect_key(),
+        }
     }
 
     /// An argument that was given and is not null.
@@ -97,6 +110,7 @@ impl<'c> Values<'c> {
             Piece::Literal(text) => Some((Cow::Borrowed(text.as_str()), "")),
             Piece::Tenant => Some((Cow::Borrowed(self.tenant()?), "tenant")),
             Piece::Principal => Some((Cow::Borrowed(&*self.principal.subject), "principal")),
+            Piece::Key => self.key.map(|key| (Cow::Owned(key.to_string()), "key")),
             Piece::Argument(name) => self.argument(name).and_then(text).map(|text| (text, name.as_str())),
         })
     }
@@ -300,6 +314,7 @@ fn name_of(piece: &Piece) -> &str {
         Piece::Argument(name) => name,
         Piece::Tenant => "tenant",
         Piece::Principal => "principal",
+        Piece::Key => "key",
     }
 }
 

@@ -16,12 +16,13 @@ use crate::build::contract::{Origins, Schemas, compile};
 use crate::build::shapes;
 use crate::build::sources::http::{Remote, header_name};
 use crate::config::{
-    Effect, Finding, Located, ObjectSchema, Property, Request, RequestTable, ResponseTable, Tool, Unknown,
-    listed, meant,
+    Effect, Finding, Located, ObjectSchema, Property, Request, RequestTable, ResponseTable, Tool, listed,
+    meant,
 };
 use crate::http_tool::{Field, HttpTool, Plan, Projection, Rows, Selection, Source};
 
 mod parts;
+mod reconcile;
 mod values;
 
 use values::Scope;
@@ -51,7 +52,7 @@ impl Judge<'_> {
         let whole = input.is_some();
         let (input, mut output) = (input.unwrap_or_else(empty), output.unwrap_or_else(empty));
         check_method(tool, table, &mut judged.findings);
-        check_unknown(tool, table, &mut judged.findings);
+        reconcile::check(tool, request, table, remote.as_ref(), &mut judged.findings);
         check_confirmed(tool, &input, whole, &mut judged.findings);
         input.refuse_masks(&mut judged.findings);
         let masks = output.take_masks(&mut judged.findings);
@@ -87,10 +88,6 @@ impl Judge<'_> {
         let selection =
             selection(&response, &output, items.clone(), max_rows, max_bytes, &mut judged.findings);
         let error = response.error.as_ref().and_then(|error| pointer(error, &mut judged.findings));
-        let numbers = |list: &Option<Located<Vec<Located<u64>>>>| -> Vec<u16> {
-            let all = list.iter().flat_map(|list| list.iter());
-            all.filter_map(|number| u16::try_from(**number).ok()).collect()
-        };
         let statuses = Statuses { refused: numbers(&response.refused), unknown: numbers(&response.unknown) };
         check_statuses(&response, &mut judged.findings);
         let plan = Plan {
@@ -112,6 +109,7 @@ impl Judge<'_> {
             statuses,
             selection,
             error,
+            reconcile: request.reconcile.as_ref().map(|table| reconcile::plan(table, &mut judged.findings)),
         };
         definition.implementation = Some(self.request_implementation(tool, table, &plan));
         let schemas = Schemas { items: &items, input: &input, output: &output };
@@ -154,6 +152,12 @@ impl Judge<'_> {
     }
 }
 
+/// The statuses of a list.
+fn numbers(list: &Option<Located<Vec<Located<u64>>>>) -> Vec<u16> {
+    let all = list.iter().flat_map(|list| list.iter());
+    all.filter_map(|number| u16::try_from(**number).ok()).collect()
+}
+
 /// A method says of itself whether it may change something; a tool may not say otherwise.
 fn check_method(tool: &Tool, table: &RequestTable, findings: &mut Vec<Finding>) {
     let (Some(method), Some(effect)) = (&table.method, &tool.effect) else { return };
@@ -185,21 +189,6 @@ fn check_confirmed(tool: &Tool, input: &ObjectSchema, whole: bool, findings: &mu
             let remedy = "name inputs of the tool, or remove `confirm`: a person then sees all of them";
             findings.push(Finding::error("unknown_parameter", message, remedy).at(name.place().clone()));
         }
-    }
-}
-
-/// Only a service that gets the key can tell whether it knows it.
-fn check_unknown(tool: &Tool, table: &RequestTable, findings: &mut Vec<Finding>) {
-    let Some(unknown) = tool.unknown.as_ref().filter(|unknown| ***unknown == Unknown::Backend) else {
-        return;
-    };
-    if table.idempotency_header.is_none() {
-        let finding = Finding::error(
-            "conflict",
-            "the service cannot know what became of a lost call, because it gets no key",
-            "add `idempotency_header` with the header in which it takes one, or write `unknown = \"person\"`",
-        );
-        findings.push(finding.at(unknown.place().clone()));
     }
 }
 

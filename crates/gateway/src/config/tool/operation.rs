@@ -36,7 +36,7 @@ const OPERATIONS: &[(&str, OperationKind)] =
     &[("search", OperationKind::Search), ("read", OperationKind::Read)];
 
 /// What only a query or a request has.
-const OF_OTHERS: [&str; 7] = ["sql", "page", "items", "input", "output", "request", "response"];
+const OF_OTHERS: [&str; 8] = ["sql", "page", "items", "input", "output", "request", "response", "reconcile"];
 
 impl Operation {
     pub(super) fn read(table: &mut Table<'_, '_>) -> Self {

@@ -26,6 +26,8 @@ pub struct Request {
     pub request: Option<RequestTable>,
     /// What of the response is the result.
     pub response: Option<ResponseTable>,
+    /// How the service is asked about an effect whose outcome is unknown, for a tool with `unknown = "backend"`.
+    pub reconcile: Option<ReconcileTable>,
     /// The name of the array of rows in the output, for a response with `rows`. Default: `rows`.
     pub items: Option<Located<String>>,
     /// The input: a table of properties, a JSON Schema, or the name of a `.json` file that holds one.
@@ -60,6 +62,23 @@ pub struct RequestTable {
     /// The header in which the service takes a key, by which it does one thing once. It gets a digest that is the
     /// same for each try of one call.
     pub idempotency_header: Option<Located<String>>,
+}
+
+/// A `GET` that shows whether an effect happened. `{key}` is the key that the service got, `{tenant}` the caller's.
+#[derive(Clone, Debug, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct ReconcileTable {
+    /// The path below the URL of the source, as in `/tickets/by-key/{key}`.
+    #[schemars(required, with = "Option<String>")]
+    pub path: Option<Template>,
+    /// Parameters of the query.
+    #[schemars(with = "Option<std::collections::BTreeMap<String, String>>")]
+    pub query: Vec<(Located<String>, Template)>,
+    /// The statuses with which the service says that it happened. Default: 200.
+    pub happened: Option<Located<Vec<Located<u64>>>>,
+    /// The statuses with which it says that it did not happen and never will: a request with that key that comes late
+    /// is then refused. Default: none, so that a person decides.
+    pub absent: Option<Located<Vec<Located<u64>>>>,
 }
 
 /// The value of a header.
@@ -134,10 +153,12 @@ impl Request {
             table.reading().report(value.span(), finding);
         }
         let request_name = format!("`request` of {}", table.name());
+        let reconcile_name = format!("`reconcile` of {}", table.name());
         let response_name = format!("`response` of {}", table.name());
         Self {
             request: table.table("request", request_name).map(RequestTable::read),
             response: table.table("response", response_name).map(ResponseTable::read),
+            reconcile: table.table("reconcile", reconcile_name).map(ReconcileTable::read),
             items: table.string("items"),
             input: Shape::read(table, "input"),
             output: Shape::read(table, "output"),
@@ -176,6 +197,23 @@ impl RequestTable {
         };
         table.finish();
         request
+    }
+}
+
+impl ReconcileTable {
+    fn read(mut table: Table<'_, '_>) -> Self {
+        let reading = table.reading();
+        let path = table.required_string("path", "\"/tickets/by-key/{key}\"");
+        let query = table.named_strings("query").unwrap_or_default();
+        let query = query.into_iter().filter_map(|(name, text)| Some((name, Template::read(text, reading)?)));
+        let reconcile = Self {
+            path: path.and_then(|path| Template::read(path, reading)),
+            query: query.collect(),
+            happened: table.integers("happened", 100..=599),
+            absent: table.integers("absent", 100..=599),
+        };
+        table.finish();
+        reconcile
     }
 }
 

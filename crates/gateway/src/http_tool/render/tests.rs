@@ -1,7 +1,5 @@
 //! Values that try to leave their places.
 
-use callgate_protocol::json::Document;
-
 use super::*;
 
 fn argument(name: &str) -> Piece {
@@ -15,7 +13,7 @@ fn literal(text: &str) -> Piece {
 fn with<T>(arguments: &str, run: impl FnOnce(&Values<'_>) -> T) -> T {
     let document = Document::parse(arguments, &callgate_protocol::json::Limits::default()).unwrap();
     let principal = Principal::new("dana").with_tenant("tenant/a");
-    run(&Values { arguments: document.root(), principal: &principal })
+    run(&Values { arguments: document.root(), principal: &principal, key: None })
 }
 
 fn path_of(arguments: &str) -> Result<String, String> {

@@ -23,7 +23,7 @@ effect = "append"
 source = "crm"
 timeout_ms = 1000
 idempotency = { key = "request" }
-unknown = "backend"
+unknown = "person"
 confirm = ["subject"]
 
 [tool.ticket_create.request]
@@ -178,7 +178,7 @@ async fn a_caller_who_leaves_leaves_an_unknown_outcome() {
 async fn a_service_can_define_its_statuses_and_say_why() {
     let service = Service::start().await;
     let response = "response = { refused = [409], unknown = [400], success = [201], error = \"/error\" }\n";
-    let tool = CREATE.replace("unknown = \"backend\"\n", &format!("unknown = \"backend\"\n{response}"));
+    let tool = CREATE.replace("unknown = \"person\"\n", &format!("unknown = \"person\"\n{response}"));
     let files = with(&service, &tool);
     let served = files.serve_with_store().await;
     for (status, expected, says) in [
@@ -191,6 +191,32 @@ async fn a_service_can_define_its_statuses_and_say_why() {
         let result = create(&served, &status.to_string(), "Printer").await;
         assert_eq!(effect(&result), expected, "{status}: {result}");
         assert!(result.to_string().contains(says), "{status}: {result}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_service_that_keeps_the_key_is_asked_what_became_of_a_lost_call() {
+    let service = Service::start().await;
+    let reconcile = "reconcile = { path = \"/keys\", query = { key = \"{key}\", company = \"{tenant}\" }, absent = [404] }\n";
+    let tool = CREATE.replace("unknown = \"person\"\n", &format!("unknown = \"backend\"\n{reconcile}"));
+    let files = with(&service, &tool);
+    let served = files.serve_with_store().await;
+    assert_eq!(files.report(), "");
+    for (status, sent, code) in [(500, 1, "outcome_unknown"), (200, 1, "result_not_kept"), (404, 2, "T-9")] {
+        let key = status.to_string();
+        service.behave("/tickets", Behaviour::Close);
+        let before = service.requests().len();
+        assert_eq!(effect(&create(&served, &key, "Printer").await), "unknown");
+        service.behave("/tickets", Behaviour::failure(201, r#"{"reference":"T-9"}"#));
+        service.behave("/keys", Behaviour::status(status));
+        let again = create(&served, &key, "Printer").await;
+        assert!(again.to_string().contains(code), "{status}: {again}");
+        let requests = service.requests();
+        let posts = requests[before..].iter().filter(|request| request.starts_with("POST "));
+        assert_eq!(posts.count(), sent, "{status}");
+        let own = keys(&service).pop().unwrap().replace(':', "%3A");
+        let asked = format!("GET /keys?key={own}&company=tenant-a HTTP/1.1");
+        assert!(requests[before..].iter().any(|request| request.starts_with(&asked)), "{status}: {asked}");
     }
 }
 

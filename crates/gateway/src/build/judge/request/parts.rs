@@ -11,7 +11,7 @@ use super::super::Judged;
 use super::values::{Place, Scope};
 use crate::build::sources::http::{follow, header_name, plain_value, secret_value};
 use crate::config::{
-    Body, Finding, HeaderText, HeaderValue, Located, Part, RequestTable, SecretRef, Template,
+    Body, Finding, HeaderText, HeaderValue, Located, Part, ReconcileTable, RequestTable, SecretRef, Template,
     is_credential_header,
 };
 use crate::http_tool::{self, Header, Piece, Query, Segment, percent};
@@ -19,6 +19,11 @@ use crate::http_tool::{self, Header, Piece, Query, Segment, percent};
 /// The segments of the path.
 pub(super) fn path(table: &RequestTable, scope: &mut Scope<'_>, findings: &mut Vec<Finding>) -> Vec<Segment> {
     let Some(template) = &table.path else { return Vec::new() };
+    check_path(template, findings);
+    segments(scope.pieces(template, Place::Path, ToOwned::to_owned, findings))
+}
+
+fn check_path(template: &Template, findings: &mut Vec<Finding>) {
     let example: String = template
         .parts
         .iter()
@@ -36,7 +41,42 @@ pub(super) fn path(table: &RequestTable, scope: &mut Scope<'_>, findings: &mut V
         );
         findings.push(finding.at(template.text.place().clone()));
     }
-    let pieces = scope.pieces(template, Place::Path, ToOwned::to_owned, findings);
+}
+
+/// The path and the query by which the service is asked about an effect.
+pub(super) fn reconcile(table: &ReconcileTable, findings: &mut Vec<Finding>) -> (Vec<Segment>, Vec<Query>) {
+    let path = table.path.as_ref().map(|path| {
+        check_path(path, findings);
+        segments(of_effect(path, ToOwned::to_owned, findings))
+    });
+    let query = table
+        .query
+        .iter()
+        .map(|(name, template)| Query { name: percent(name), text: of_effect(template, percent, findings) });
+    (path.unwrap_or_default(), query.collect())
+}
+
+/// The pieces of a template of which no arguments are known.
+fn of_effect(
+    template: &Template,
+    literal: impl Fn(&str) -> String,
+    findings: &mut Vec<Finding>,
+) -> Vec<Piece> {
+    let pieces = template.parts.iter().map(|part| match part {
+        Part::Literal(text) => Piece::Literal(literal(text)),
+        Part::Value { name, .. } if name == "key" => Piece::Key,
+        Part::Value { name, .. } if name == "tenant" => Piece::Tenant,
+        Part::Value { name, at } => {
+            let message = format!("`{{{name}}}` is not known when the service is asked about an effect");
+            let finding = Finding::error("unknown_parameter", message, "use `{key}` and `{tenant}`");
+            findings.push(finding.at(template.text.place_within(at.clone())));
+            Piece::Key
+        }
+    });
+    pieces.collect()
+}
+
+fn segments(pieces: Vec<Piece>) -> Vec<Segment> {
     let mut segments: Vec<Segment> = Vec::new();
     for piece in pieces {
         let Piece::Literal(text) = piece else {
