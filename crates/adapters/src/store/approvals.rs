@@ -38,7 +38,8 @@ impl StoreApprovals {
 }
 
 fn refused(error: &StoreError) -> Refusal {
-    Refusal::new(Code::GateUnavailable, "the approvals cannot be reached now").with_detail(error)
+    Refusal::new(Code::GateUnavailable, "the approvals cannot be reached now")
+        .with_detail(format_args!("{error}; {}", error.remedy()))
 }
 
 fn damaged() -> Refusal {
