@@ -1,6 +1,7 @@
 //! The binary as a person or a client meets it.
 #![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
 
+mod approvals;
 mod audit;
 mod authentication;
 mod check;
