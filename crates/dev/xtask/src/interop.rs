@@ -35,7 +35,15 @@ const WIRE: [(&str, Transport, &str); 3] = [
 /// Scripts against the binary with a configuration of `examples/`.
 const FILES: [(&str, &str, &str); 2] =
     [("code_search.py", "code-search", "modern"), ("code_search.py", "code-search", "legacy")];
-const MODULES: [&str; 5] = ["check.mjs", "ts_client.mjs", "inspector.mjs", "ts_auth.mjs", "issuer.mjs"];
+/// Scripts that make projects of their own for the binary.
+const BINARY: [(&str, &str); 4] = [
+    ("ts_approvals.mjs", "modern"),
+    ("ts_approvals.mjs", "legacy"),
+    ("py_approvals.py", "modern"),
+    ("py_approvals.py", "legacy"),
+];
+const MODULES: [&str; 6] =
+    ["check.mjs", "ts_client.mjs", "inspector.mjs", "ts_auth.mjs", "issuer.mjs", "ts_approvals.mjs"];
 const LANES: usize = 2;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,6 +52,8 @@ enum Transport {
     Stdio,
     /// The binary over stdio, with the configuration of that example.
     Example(&'static str),
+    /// The binary, with which the script does what it wants.
+    Binary,
 }
 
 /// One client, one transport, one era.
@@ -59,6 +69,7 @@ impl fmt::Display for Case {
         let transport = match self.transport {
             Transport::Http => "HTTP",
             Transport::Stdio => "stdio",
+            Transport::Binary => "the binary",
             Transport::Example(name) => {
                 return write!(formatter, "{} with {name}, {}", self.script, self.era);
             }
@@ -154,6 +165,9 @@ fn cases() -> Vec<Case> {
     for (script, transport, era) in WIRE {
         cases.push(Case { script, transport, era });
     }
+    for (script, era) in BINARY {
+        cases.push(Case { script, transport: Transport::Binary, era });
+    }
     for (script, example, era) in FILES {
         cases.push(Case { script, transport: Transport::Example(example), era });
     }
@@ -182,6 +196,10 @@ fn one(setting: &Setting, case: Case) -> Result<Tally, Failure> {
         }
         Transport::Stdio => {
             command.arg(&setting.server).args(PAGES);
+            None
+        }
+        Transport::Binary => {
+            command.arg(&setting.callgate);
             None
         }
         Transport::Example(name) => {
@@ -241,7 +259,7 @@ mod tests {
     #[test]
     fn every_client_meets_every_transport_in_both_eras() {
         let cases = cases();
-        assert_eq!(cases.len(), 16 + 3 + 2);
+        assert_eq!(cases.len(), 16 + 3 + 4 + 2);
         assert!(cases.iter().any(|case| case.to_string() == "py_client.py over stdio, legacy"));
     }
 
