@@ -88,7 +88,10 @@ pub(crate) struct Serve {
 pub(crate) struct Check {
     /// The configuration.
     #[arg(default_value = "callgate.toml", value_name = "FILE")]
-    pub(crate) config: PathBuf,
+    pub(crate) file: PathBuf,
+    /// The same, as the other commands take it.
+    #[arg(long, short, value_name = "FILE", conflicts_with = "file")]
+    pub(crate) config: Option<PathBuf>,
     /// Warnings count as errors.
     #[arg(long)]
     pub(crate) strict: bool,
@@ -333,11 +336,11 @@ pub(crate) struct AuditFilter {
     /// Exactly this tool, as it was asked for.
     #[arg(long)]
     pub(crate) tool: Option<String>,
-    /// What the policy decided: permit, deny, needs_approval.
-    #[arg(long)]
+    /// What was decided.
+    #[arg(long, value_parser = ["permit", "deny", "needs_approval"])]
     pub(crate) decision: Option<String>,
-    /// What the caller got: complete, tool_error, input_required, refused, failed, cancelled.
-    #[arg(long)]
+    /// What the caller got; why is told by --code.
+    #[arg(long, value_parser = ["complete", "tool_error", "input_required", "refused", "failed", "cancelled"])]
     pub(crate) outcome: Option<String>,
     /// Why a call was refused or failed, for example unknown_tool.
     #[arg(long)]

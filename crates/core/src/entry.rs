@@ -129,9 +129,14 @@ impl<'r> Entry<'r> {
         self.note = Some(note);
     }
 
-    /// The tool runs next.
+    /// The tool may run.
     pub(crate) fn reserved(&mut self, decision: IdempotencyDecision) {
-        self.idempotency(decision, EffectStatus::Unknown);
+        self.idempotency(decision, EffectStatus::NotStarted);
+    }
+
+    /// The tool is started next.
+    pub(crate) fn dispatched(&mut self) {
+        self.effect = Some(EffectStatus::Unknown);
     }
 
     /// The call gets what an earlier one left.
@@ -156,7 +161,9 @@ impl<'r> Entry<'r> {
     ) -> Result<(), Refusal> {
         self.pending = false;
         let code = refusal.map(Refusal::code);
-        let detail = match (self.note.as_deref(), refusal.and_then(Refusal::detail)) {
+        // Where there is nothing more to say, the operator reads what the caller read.
+        let told = refusal.map(|refusal| refusal.detail().unwrap_or(refusal.public()));
+        let detail = match (self.note.as_deref(), told) {
             (Some(note), Some(detail)) => Some(Cow::Owned(format!("{note}; {detail}"))),
             (Some(text), None) | (None, Some(text)) => Some(Cow::Borrowed(text)),
             (None, None) => None,

@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use callgate_core::port::{Record, ResultKind};
+use callgate_core::receipt::EffectStatus;
 use callgate_core::refusal::Code;
 use callgate_protocol::json::push_integer;
 
@@ -130,7 +131,10 @@ impl Inner {
 
 /// Who was refused and why; nothing for a call that was not refused.
 fn refused(record: &Record<'_>) -> Option<(Caller, Code)> {
-    let code = record.code.filter(|code| record.result == ResultKind::Refused && is_cheap(*code))?;
+    // A call that used up an approval, or that nobody knows to have changed nothing, is evidence whatever refused it.
+    let is_plain = !record.approved && matches!(record.effect, EffectStatus::None | EffectStatus::NotStarted);
+    let refused = record.result == ResultKind::Refused && is_plain;
+    let code = record.code.filter(|code| refused && is_cheap(*code))?;
     let caller = match record.principal {
         Some(principal) => {
             Caller::Known { principal: principal.subject.clone(), tenant: principal.tenant.clone() }
@@ -234,6 +238,9 @@ mod tests {
         );
         let forbidden = record(Some(&dana), ResultKind::Refused, Some(Code::Forbidden));
         assert!((0..50).all(|_| flood.writes(&forbidden, 7, false, &limits)), "each is evidence");
+        let mut approved = record(Some(&dana), ResultKind::Refused, Some(Code::GateUnavailable));
+        approved.approved = true;
+        assert!((0..50).all(|_| flood.writes(&approved, 7, false, &limits)), "an approval was used up");
         assert_eq!(flood.counted(), 3);
     }
 

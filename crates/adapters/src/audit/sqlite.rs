@@ -341,6 +341,14 @@ fn append_to(connection: &Connection, id: &str, bodies: &[&Body], known: Link) -
             .optional()?;
         known.judge(end, kept).map_err(Fault::Cut)?;
     }
+    if end == known && known.seq > 0 {
+        // The end that the store names is right; the record itself may be gone all the same.
+        let is_there =
+            connection.prepare_cached("select 1 from callgate_audit where seq = ?1")?.exists([known.seq])?;
+        if !is_there {
+            return Err(Fault::Cut(format!("record {} was written last and is gone", known.seq)));
+        }
+    }
     let mut linker = Linker::new(id, end);
     let places = vec!["?"; Column::COUNT + 3].join(", ");
     let mut insert = connection.prepare_cached(&format!(

@@ -387,6 +387,21 @@ impl Drop for Claiming {
     }
 }
 
+impl StoreLedger {
+    /// Hands an ending over, and answers when it is written.
+    fn end(&self, owned: Owned) -> Answer<'_, Result<(), Refusal>> {
+        let (sender, receiver) = tokio::sync::oneshot::channel();
+        self.0.shared.end(owned, move |result| {
+            // The call may be gone.
+            let _ = sender.send(result);
+        });
+        Answer::later(async move {
+            let result = receiver.await.unwrap_or_else(|_| Err(StoreError::ended()));
+            result.map_err(|error| explained(&error))
+        })
+    }
+}
+
 impl Ledger for StoreLedger {
     fn ready(&self, _contract: &Contract) -> Result<(), Refusal> {
         self.0.shared.ready()
@@ -410,16 +425,11 @@ impl Ledger for StoreLedger {
     }
 
     fn settle<'a>(&'a self, row: Row, ending: Ending<'_>) -> Answer<'a, Result<(), Refusal>> {
-        let owned = Owned::of(row, ending, self.0.shared.limits.result_bytes);
-        let (sender, receiver) = tokio::sync::oneshot::channel();
-        self.0.shared.end(owned, move |result| {
-            // The call may be gone.
-            let _ = sender.send(result);
-        });
-        Answer::later(async move {
-            let result = receiver.await.unwrap_or_else(|_| Err(StoreError::ended()));
-            result.map_err(|error| explained(&error))
-        })
+        self.end(Owned::of(row, ending, self.0.shared.limits.result_bytes))
+    }
+
+    fn resolve<'a>(&'a self, row: Row, ending: Ending<'_>) -> Answer<'a, Result<(), Refusal>> {
+        self.end(Owned::of(row, ending, self.0.shared.limits.result_bytes).foreign())
     }
 
     fn abandon(&self, row: Row) {

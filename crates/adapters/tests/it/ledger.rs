@@ -157,6 +157,8 @@ impl Model {
             self.0.remove(&key);
         } else if let Some(held) = self.0.get_mut(&key) {
             held.state = Some(end);
+            // Recognised for its whole time from when it is known.
+            held.expired &= end != End::Committed;
         }
     }
 }

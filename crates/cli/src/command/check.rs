@@ -9,7 +9,8 @@ use crate::exit::Failure;
 use crate::print::say;
 
 pub(crate) fn run(check: &Check) -> Result<(), Failure> {
-    let report = callgate_gateway::check(&check.config);
+    let config = check.config.as_ref().unwrap_or(&check.file);
+    let report = callgate_gateway::check(config);
     if check.json {
         for finding in report.findings() {
             say!("{}", json_line(finding));
@@ -20,7 +21,7 @@ pub(crate) fn run(check: &Check) -> Result<(), Failure> {
             |severity| report.findings().iter().filter(|finding| finding.severity == severity).count();
         let (errors, warnings) = (count(Severity::Error), count(Severity::Warning));
         let plural = |count| if count == 1 { "" } else { "s" };
-        let config = check.config.display();
+        let config = config.display();
         say!("{config}: {errors} error{}, {warnings} warning{}", plural(errors), plural(warnings));
     }
     let refused = report.has_errors() || (check.strict && !report.findings().is_empty());

@@ -235,6 +235,13 @@ pub trait Ledger: Send + Sync {
     /// and until then the row says that the call is in flight.
     fn settle<'a>(&'a self, row: Row, ending: Ending<'_>) -> Answer<'a, Result<(), Refusal>>;
 
+    /// Says what became of an effect that another call left unknown, as its backend shows it. It must not touch a row
+    /// whose owner may still say so itself.
+    ///
+    /// # Errors
+    /// [`Code::GateUnavailable`] when it could not be written.
+    fn resolve<'a>(&'a self, row: Row, ending: Ending<'_>) -> Answer<'a, Result<(), Refusal>>;
+
     /// Gives a row up whose call is gone: nobody knows how it ended. It must not wait.
     fn abandon(&self, row: Row);
 }
@@ -267,6 +274,10 @@ impl Ledger for NoLedger {
     }
 
     fn settle<'a>(&'a self, _row: Row, _ending: Ending<'_>) -> Answer<'a, Result<(), Refusal>> {
+        Answer::now(Err(Self::refusal()))
+    }
+
+    fn resolve<'a>(&'a self, _row: Row, _ending: Ending<'_>) -> Answer<'a, Result<(), Refusal>> {
         Answer::now(Err(Self::refusal()))
     }
 

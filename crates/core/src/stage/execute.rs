@@ -40,18 +40,20 @@ impl<'r> Executed<'r> {
 /// Runs the tool until it ends or its time is over.
 pub async fn execute<'r>(
     keeping: Keeping<'_>,
-    reserved: Reserved<'r>,
+    mut reserved: Reserved<'r>,
     call: &Call<'_>,
-    entry: &Entry<'_>,
+    entry: &mut Entry<'_>,
 ) -> Executed<'r> {
     if let Place::Replayed(_) = reserved.place() {
         return Executed { execution: None, noted: Noted::default(), reserved };
     }
-    let validated = reserved.validated();
-    let resolved = validated.resolved();
-    if let Err(refusal) = use_up(keeping, validated).await {
+    if let Err(refusal) = use_up(keeping, reserved.validated()).await {
         return Executed { execution: Some(Execution::NotDone(refusal)), noted: Noted::default(), reserved };
     }
+    reserved.dispatch();
+    entry.dispatched();
+    let validated = reserved.validated();
+    let resolved = validated.resolved();
     let deadline = entry.since() + resolved.contract().timeout;
     let invocation = Invocation {
         call: entry.id(),

@@ -1,7 +1,7 @@
 //! Step 7: the place in the ledger, and a trail that can take the record.
 //!
-//! From here on nothing returns early: whoever holds [`Reserved`] settles, and a call that is dropped leaves a
-//! row that says that nobody knows.
+//! From here on nothing returns early: whoever holds [`Reserved`] settles. A call that is dropped before its tool
+//! was started gives its row back; one that is dropped later leaves a row that says that nobody knows.
 
 use std::mem;
 
@@ -38,10 +38,12 @@ pub(in crate::stage) enum Place<'r> {
     Replayed(Replay),
 }
 
-/// A row of this call. Dropped before it was settled, it says that nobody knows.
+/// A row of this call. Dropped before the tool was started, it is given back; dropped before it was settled, it says
+/// that nobody knows.
 pub(in crate::stage) struct Owned<'r> {
     ledger: &'r dyn Ledger,
     row: Row,
+    dispatched: bool,
     pending: bool,
 }
 
@@ -60,8 +62,14 @@ impl Owned<'_> {
 
 impl Drop for Owned<'_> {
     fn drop(&mut self) {
-        if mem::take(&mut self.pending) {
+        if !mem::take(&mut self.pending) {
+            return;
+        }
+        if self.dispatched {
             self.ledger.abandon(self.row);
+        } else {
+            // It is handed over by the call alone.
+            drop(self.ledger.settle(self.row, Ending::Released));
         }
     }
 }
@@ -84,6 +92,13 @@ impl<'r> Reserved<'r> {
 
     pub(in crate::stage) fn place(&self) -> &Place<'r> {
         &self.place
+    }
+
+    /// The tool is started next.
+    pub(in crate::stage) fn dispatch(&mut self) {
+        if let Place::Owned(row) = &mut self.place {
+            row.dispatched = true;
+        }
     }
 
     /// Which intention this call carries out, where it changes something.
@@ -118,7 +133,7 @@ pub async fn reserve<'r>(
             Reservation::Owned => {
                 entry.reserved(IdempotencyDecision::First);
                 let row = Row::new(claim.key, claim.call);
-                break Place::Owned(Owned { ledger, row, pending: true });
+                break Place::Owned(Owned { ledger, row, dispatched: false, pending: true });
             }
             Reservation::Replayed(replay) => {
                 entry.replayed(&replay);
@@ -176,7 +191,7 @@ async fn resolve(
         Verdict::CannotTell => return Ok(()),
     };
     tracing::info!(call = %other, state, "the backend showed what became of an unknown effect");
-    let answer = ledger.settle(Row::new(claim.key, other), ending);
+    let answer = ledger.resolve(Row::new(claim.key, other), ending);
     answer.within(snapshot.limits.port_timeout).await.unwrap_or_else(|_elapsed| Err(silent()))
 }
 

@@ -443,3 +443,76 @@ fn what_a_definition_says_of_versions_and_of_taking_back_is_judged_and_part_of_t
         assert!(faults.iter().all(|fault| fault.problem.contains(expected)), "{faults:?}");
     }
 }
+
+#[test]
+fn of_many_threads_that_claim_one_intention_at_once_one_owns_it() {
+    use callgate_core::contract::digest::{Digest, InputDigest};
+    use callgate_core::port::{Claim, EffectKey, Ledger as _, MemoryLedger, Reservation, Row, SystemClock};
+    use callgate_core::receipt::CallId;
+    use std::sync::Barrier;
+    const THREADS: usize = 8;
+    let definition = changing("pay", Effect::Append, KeySource::Input);
+    let contract = Contract::new(&definition, &Limits::default()).unwrap();
+    let principal = Principal::new("dana");
+    for round in 0..200_u8 {
+        let ledger = MemoryLedger::new(MemoryLedgerLimits::DEFAULT, Arc::new(SystemClock));
+        let (barrier, owned) = (Barrier::new(THREADS), AtomicUsize::new(0));
+        std::thread::scope(|scope| {
+            for thread in 0..THREADS {
+                let (ledger, barrier, owned) = (&ledger, &barrier, &owned);
+                let (contract, principal) = (&contract, &principal);
+                scope.spawn(move || {
+                    let call = CallId::new(u64::from(round), &[u8::try_from(thread).unwrap(); 10]);
+                    let row = Row::new(EffectKey(Digest::of_bytes(b"k")), call);
+                    let (input, deadline) =
+                        (InputDigest(Digest::of_bytes(b"i")), tokio::time::Instant::now());
+                    let claim =
+                        Claim::new(row, input, principal, contract, Duration::from_secs(60), deadline);
+                    barrier.wait();
+                    let answer = futures_util::FutureExt::now_or_never(ledger.reserve(claim)).unwrap();
+                    if let Ok(Reservation::Owned) = answer {
+                        owned.fetch_add(1, Ordering::Relaxed);
+                    }
+                });
+            }
+        });
+        assert_eq!(owned.load(Ordering::Relaxed), 1);
+    }
+}
+
+#[tokio::test]
+async fn an_effect_that_becomes_known_after_its_time_is_not_done_again_in_the_same_breath() {
+    let runs = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&runs);
+    let mut definition = changing("pay", Effect::Append, KeySource::Input);
+    definition.idempotency = Some(Idempotency::new(KeySource::Input).with_retention(Duration::from_secs(60)));
+    definition.resolution = Some(Resolution::Backend);
+    let contract = Contract::new(&definition, &Limits::default()).unwrap();
+    let lost = Tool::new(contract, LosesAnswers(counted));
+    let gate = gate([Arc::new(lost)], MemoryLedgerLimits::DEFAULT);
+    assert_eq!(code(&gate.call("pay", "{}").await), "outcome_unknown");
+    // Long after the time for which repeats are recognised, the backend still knows.
+    gate.clock.0.store(3_600_000_000, Ordering::Relaxed);
+    let second = gate.call("pay", "{}").await;
+    assert_eq!((code(&second), effect(&second)), ("complete", "committed"));
+    assert!(second.unwrap().receipt().replayed.is_some());
+    assert_eq!(runs.load(Ordering::Relaxed), 1);
+}
+
+/// Does its work, loses the answer, and can be asked.
+struct LosesAnswers(Arc<AtomicUsize>);
+
+impl callgate_core::port::Execute for LosesAnswers {
+    fn execute<'a>(&'a self, _: &'a callgate_core::invocation::Invocation<'a>) -> Answer<'a, Execution> {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        Answer::now(Execution::Failed(Refusal::new(Code::SourceUnavailable, "the connection was lost")))
+    }
+
+    fn resolve<'a>(
+        &'a self,
+        _: &'a callgate_core::port::Unresolved<'a>,
+    ) -> Answer<'a, callgate_core::port::Verdict> {
+        let result = callgate_core::port::StoredResult::new(None, Some("1".into()), None);
+        Answer::now(callgate_core::port::Verdict::Happened(Some(result)))
+    }
+}

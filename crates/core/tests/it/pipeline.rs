@@ -137,6 +137,15 @@ async fn a_permitted_effect_is_refused_without_a_ledger() {
     assert_eq!(code(&gate.call("pay", "{}").await), "ledger_required");
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_tool_that_does_not_finish_in_time_is_stopped_and_recorded() {
+    let mut slow = definition("slow");
+    slow.timeout = Some(Duration::from_millis(50));
+    let gate = Gate::new([tool(&slow, |_| Answer::later(std::future::pending()))]);
+    assert_eq!(code(&gate.call("slow", "{}").await), "timeout");
+    assert_eq!(gate.records.taken(), recorded("slow", "timeout"));
+}
+
 #[tokio::test]
 async fn a_panic_is_a_failure_of_that_one_call_and_its_text_is_not_shown() {
     let gate = Gate::new([

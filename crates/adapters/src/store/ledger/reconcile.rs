@@ -125,7 +125,8 @@ pub fn resolve(
     };
     let statement = Statement::new(format!(
         "update callgate_effect as held set state = $3, result = $4, resolved_by = $5, reason = $6, settled_us = \
-         {{now}} where held.key = $1 and held.call = $2 and (held.state = 'unknown' or (held.state = 'executing' and \
+         {{now}}, expires_us = case when $3 = 'failed' then expires_us else {{now}} + (expires_us - claimed_us) end \
+         where held.key = $1 and held.call = $2 and (held.state = 'unknown' or (held.state = 'executing' and \
          not {ALIVE}) {committed}) returning 1"
     ))
     .bind(effect.key.0)

@@ -156,6 +156,7 @@ pub(super) struct Owned {
     result: Option<String>,
     /// Until when it is written again although it was written: the claim may still be on its way.
     pub(super) until: Option<Instant>,
+    foreign: bool,
 }
 
 impl Owned {
@@ -169,13 +170,13 @@ impl Owned {
             Ending::Unknown => (Some(State::Unknown), None),
             Ending::Released => (None, None),
         };
-        Self { row, state, result, until: None }
+        Self { row, state, result, until: None, foreign: false }
     }
 
     /// The row goes: nothing was dispatched under it. Where nobody knows whether the claim was written, it goes
     /// again and again until a claim that was cut off cannot come through any more.
     pub(super) fn released(row: Row, until: Option<Instant>) -> Self {
-        Self { row, state: None, result: None, until }
+        Self { row, state: None, result: None, until, foreign: false }
     }
 
     /// Whether it was written for the last time.
@@ -183,16 +184,27 @@ impl Owned {
         self.until.is_none_or(|until| Instant::now() >= until)
     }
 
+    /// The row of another call, which is ended only when its owner cannot say so itself any more.
+    pub(super) fn foreign(mut self) -> Self {
+        self.foreign = true;
+        self
+    }
+
     pub(super) fn statement(&self) -> Statement {
+        let open = match self.foreign {
+            false => "held.state in ('executing', 'unknown')".to_owned(),
+            true => format!("(held.state = 'unknown' or (held.state = 'executing' and not {ALIVE}))"),
+        };
         let statement = match self.state {
-            None => Statement::new(
-                "delete from callgate_effect where key = $1 and call = $2 and state in ('executing', 'unknown') \
-                 returning 1",
-            ),
-            Some(_) => Statement::new(
-                "update callgate_effect set state = $3, result = $4, settled_us = {now} where key = $1 and call = $2 \
-                 and state in ('executing', 'unknown') returning 1",
-            ),
+            None => Statement::new(format!(
+                "delete from callgate_effect as held where key = $1 and call = $2 and {open} returning 1"
+            )),
+            // What happened is recognised for its whole time from when it is known, however late that is.
+            Some(_) => Statement::new(format!(
+                "update callgate_effect as held set state = $3, result = $4, settled_us = {{now}}, expires_us = case \
+                 when $3 = 'committed' then {{now}} + (expires_us - claimed_us) else expires_us end \
+                 where key = $1 and call = $2 and {open} returning 1"
+            )),
         };
         let statement = statement.bind(self.row.key.0).bind(self.row.call.to_string());
         match self.state {

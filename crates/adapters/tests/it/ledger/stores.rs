@@ -122,7 +122,7 @@ impl World for InStore {
     }
 
     fn retention(&mut self) {
-        self.place.execute("update callgate_effect set expires_us = 0");
+        self.place.execute("update callgate_effect set claimed_us = claimed_us - expires_us, expires_us = 0");
     }
 
     fn rest(&self, row: Row) {

@@ -51,7 +51,19 @@ pub(super) fn run(config: &Path, arguments: &Reconcile) -> Result<(), Failure> {
     };
     let by = arguments.by.clone().or_else(account).unwrap_or_else(|| "unknown".to_owned());
     record(config, &effect, &outcome, &by, reason, how)?;
-    if resolve(&store, &effect, &outcome, &by, reason).map_err(unread)? == Resolved::Changed {
+    let resolved = resolve(&store, &effect, &outcome, &by, reason);
+    if !matches!(resolved, Ok(Resolved::Done)) {
+        // The trail already says it, so it has to say that it did not come to pass, too.
+        record(
+            config,
+            &effect,
+            &outcome,
+            &by,
+            "it was not applied: the row had changed or could not be written",
+            "nothing",
+        )?;
+    }
+    if resolved.map_err(unread)? == Resolved::Changed {
         return Err(Failure::Unsettled(format!(
             "{call}: its call may still end, or it was resolved meanwhile"
         )));

@@ -67,6 +67,8 @@ struct Entry {
     call: CallId,
     input: InputDigest,
     contract: Digest,
+    /// In microseconds, counted from when it is known that the effect happened.
+    retention: i64,
     expires: Timestamp,
 }
 
@@ -88,9 +90,7 @@ impl MemoryLedger {
         self.rows.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn look(&self, claim: &Claim<'_>) -> Option<Reservation> {
-        let now = self.clock.now();
-        let rows = self.rows();
+    fn look(rows: &BTreeMap<EffectKey, Entry>, claim: &Claim<'_>, now: Timestamp) -> Option<Reservation> {
         let entry = rows.get(&claim.key)?;
         match &entry.state {
             // What ended is forgotten when its time is over. What did not end is not.
@@ -106,14 +106,15 @@ impl MemoryLedger {
     }
 
     fn claim(&self, claim: &Claim<'_>) -> Result<Reservation, Refusal> {
-        if let Some(found) = self.look(claim) {
+        let now = self.clock.now();
+        // Held from the look to the claim: of two calls at once one has to see the other.
+        let mut rows = self.rows();
+        if let Some(found) = Self::look(&rows, claim, now) {
             return Ok(found);
         }
         if claim.replay_only {
             return Ok(Reservation::Absent);
         }
-        let now = self.clock.now();
-        let mut rows = self.rows();
         if rows.len() >= self.limits.rows && !rows.contains_key(&claim.key) {
             rows.retain(|_, entry| {
                 !matches!(entry.state, State::Committed(_) | State::Failed) || entry.expires > now
@@ -131,16 +132,24 @@ impl MemoryLedger {
             call: claim.call,
             input: claim.input,
             contract: claim.contract.digest().0,
+            retention,
             expires: Timestamp(now.0.saturating_add(retention)),
         };
         rows.insert(claim.key, entry);
         Ok(Reservation::Owned)
     }
 
-    fn end(&self, row: Row, ending: Ending<'_>) {
+    /// Ends a row that is the call's. Whoever is not its owner ends it only when nobody knows any more.
+    fn end(&self, row: Row, ending: Ending<'_>, is_owner: bool) {
+        let now = self.clock.now();
         let mut rows = self.rows();
         let open = |entry: &&mut Entry| {
-            entry.call == row.call && matches!(entry.state, State::Executing | State::Unknown)
+            entry.call == row.call
+                && match entry.state {
+                    State::Executing => is_owner,
+                    State::Unknown => true,
+                    State::Committed(_) | State::Failed => false,
+                }
         };
         let Some(entry) = rows.get_mut(&row.key).filter(open) else { return };
         match ending {
@@ -152,6 +161,7 @@ impl MemoryLedger {
             Ending::Committed(result) => {
                 let kept = result.filter(|result| result.size() <= self.limits.result_bytes);
                 entry.state = State::Committed(kept.cloned());
+                entry.expires = Timestamp(now.0.saturating_add(entry.retention));
             }
         }
         drop(rows);
@@ -165,7 +175,8 @@ impl Ledger for MemoryLedger {
     }
 
     fn is_settled<'a>(&'a self, claim: Claim<'a>) -> Answer<'a, Result<bool, Refusal>> {
-        Answer::now(Ok(matches!(self.look(&claim), Some(Reservation::Replayed(_)))))
+        let found = Self::look(&self.rows(), &claim, self.clock.now());
+        Answer::now(Ok(matches!(found, Some(Reservation::Replayed(_)))))
     }
 
     fn reserve<'a>(&'a self, claim: Claim<'a>) -> Answer<'a, Result<Reservation, Refusal>> {
@@ -180,12 +191,17 @@ impl Ledger for MemoryLedger {
     }
 
     fn settle<'a>(&'a self, row: Row, ending: Ending<'_>) -> Answer<'a, Result<(), Refusal>> {
-        self.end(row, ending);
+        self.end(row, ending, true);
+        Answer::now(Ok(()))
+    }
+
+    fn resolve<'a>(&'a self, row: Row, ending: Ending<'_>) -> Answer<'a, Result<(), Refusal>> {
+        self.end(row, ending, false);
         Answer::now(Ok(()))
     }
 
     fn abandon(&self, row: Row) {
-        self.end(row, Ending::Unknown);
+        self.end(row, Ending::Unknown, true);
     }
 }
 
