@@ -1,7 +1,7 @@
 //! SQLite and PostgreSQL behind the ports of `callgate-core`, directories of source code, and services that are
 //! reached over HTTP, one folder and one feature each.
 //!
-//! As sources all are only ever read from: no value enters the text of a statement, no path leaves its
+//! As sources all are only ever read from, unless their options say that rows are changed: no value enters the text of a statement, no path leaves its
 //! root, and a caller who leaves takes the running work along. As audit trails they are only ever appended
 //! to; as stores they keep what the gate must not forget. The gateway is the caller.
 
@@ -9,6 +9,8 @@
 pub mod audit;
 #[cfg(any(feature = "sqlite", feature = "postgres"))]
 mod cell;
+#[cfg(any(feature = "sqlite", feature = "postgres"))]
+mod effects;
 #[cfg(any(feature = "sqlite", feature = "postgres"))]
 mod paging;
 #[cfg(any(feature = "sqlite", feature = "postgres"))]

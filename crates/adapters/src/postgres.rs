@@ -1,4 +1,4 @@
-//! PostgreSQL databases as sources of rows.
+//! PostgreSQL databases as sources of rows, and of effects where they are written to.
 //!
 //! Each query runs in a read-only transaction with its own statement timeout, on a connection of a
 //! bounded pool. A caller who leaves has the statement cancelled in the database, and the connection
@@ -26,9 +26,10 @@ mod prepare;
 mod run;
 mod session;
 mod value;
+mod write;
 
 pub(crate) use fault::reported;
-use session::Session;
+use session::{Access, Session};
 
 /// How a PostgreSQL database is used.
 ///
@@ -39,6 +40,7 @@ use session::Session;
 /// | `connection_wait` | 2 s | slow calls must not use up the time of the others; they come again |
 /// | `statement_timeout` | 30 s | the deadline of the call is used when it is earlier |
 /// | `connect_timeout` | 5 s | a caller waits for it |
+/// | `writes` | false | most sources are only read |
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct Options {
@@ -52,6 +54,8 @@ pub struct Options {
     pub statement_timeout: Duration,
     /// How long connecting may take.
     pub connect_timeout: Duration,
+    /// Whether rows may be changed.
+    pub writes: bool,
 }
 
 impl Options {
@@ -64,6 +68,7 @@ impl Options {
             connection_wait: Duration::from_secs(2),
             statement_timeout: Duration::from_secs(30),
             connect_timeout: Duration::from_secs(5),
+            writes: false,
         }
     }
 }
@@ -85,6 +90,8 @@ pub struct Postgres {
     statement_timeout: Duration,
     /// Whether the database is on another machine.
     remote: bool,
+    /// Whether rows may be changed.
+    writes: bool,
 }
 
 impl fmt::Debug for Postgres {
@@ -117,14 +124,14 @@ impl Postgres {
             .runtime(Runtime::Tokio1)
             .build()
             .map_err(|_| refused("the connection pool cannot be made", "check the options of the source"))?;
-        let Options { connection_wait, statement_timeout, .. } = *options;
-        Ok(Self { pool, connection_wait, statement_timeout, remote })
+        let Options { connection_wait, statement_timeout, writes, .. } = *options;
+        Ok(Self { pool, connection_wait, statement_timeout, remote, writes })
     }
 
     /// A connection in a read-only transaction whose statements end at the deadline.
     async fn session(&self, deadline: Instant, wait: Duration) -> Result<Session, QueryError> {
         let left = deadline.saturating_duration_since(Instant::now());
-        Session::begin(&self.pool, wait.min(left), left.min(self.statement_timeout)).await
+        Session::begin(&self.pool, Access::Read, wait.min(left), left.min(self.statement_timeout)).await
     }
 
     async fn run(&self, query: Query, batches: Option<Sender<String>>) -> Result<Rows, QueryError> {
@@ -177,6 +184,8 @@ impl QuerySource for Postgres {
     fn probe(&self) -> Answer<'_, Result<Vec<Advice>, SourceError>> {
         Answer::later(async {
             let mut advice = self.at_load(prepare::advice).await?;
+            // A role that writes is what such a source needs.
+            advice.retain(|advice| !(self.writes && advice.code == "source_can_write"));
             if self.remote {
                 advice.push(Advice {
                     code: "source_unencrypted",
@@ -195,7 +204,10 @@ impl QuerySource for Postgres {
             Err(fault) => return Answer::now(Err(SourceError::Statement(vec![fault]))),
         };
         Answer::later(async move {
-            self.at_load(async move |session: &Session| prepare::prepare(session, &template, sql).await).await
+            self.at_load(async move |session: &Session| {
+                prepare::prepare(session, &template, sql, Access::Read).await
+            })
+            .await
         })
     }
 

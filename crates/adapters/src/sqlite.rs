@@ -1,7 +1,8 @@
-//! SQLite files as sources of rows.
+//! SQLite files as sources of rows, and of effects where they are written to.
 //!
-//! Each connection is opened read-only, told to stay so, and has an authorizer that knows only reading
-//! and a list of functions; a statement that would write does not even compile. A query that ends in microseconds runs
+//! Each connection that reads is opened read-only, told to stay so, and has an authorizer that knows only reading
+//! and a list of functions; a statement that would write does not even compile. One more connection changes rows, in a
+//! file whose options say so. A query that ends in microseconds runs
 //! where its call runs; all others run on threads for blocking work. At most as many run as there are connections. A
 //! caller who leaves interrupts the statement. The gateway opens sources.
 
@@ -24,7 +25,9 @@ mod create;
 mod pool;
 mod prepare;
 mod run;
+mod write;
 
+use authorizer::Access;
 use connection::Connection;
 pub use create::create;
 use pool::Pool;
@@ -38,6 +41,8 @@ use pool::Pool;
 /// | `connection_wait` | 2 s | slow calls must not use up the time of the others; they come again |
 /// | `busy_timeout` | 1 s | a writer of another process holds the file for milliseconds |
 /// | `value_bytes` | 16 MiB | SQLite gives up before a value can fill the memory |
+/// | `writes` | false | most sources are only read |
+/// | `writes_waiting` | 64 | writes run one after the other; who would wait long is told so |
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Options {
@@ -51,6 +56,10 @@ pub struct Options {
     pub busy_timeout: Duration,
     /// The largest string, blob or row that SQLite handles.
     pub value_bytes: i32,
+    /// Whether rows may be changed.
+    pub writes: bool,
+    /// How many writes wait for the one that runs.
+    pub writes_waiting: usize,
 }
 
 impl Options {
@@ -63,6 +72,8 @@ impl Options {
             connection_wait: Duration::from_secs(2),
             busy_timeout: Duration::from_secs(1),
             value_bytes: 16 << 20,
+            writes: false,
+            writes_waiting: 64,
         }
     }
 }
@@ -75,6 +86,8 @@ const LOAD_WAIT: Duration = Duration::from_secs(10);
 pub struct Sqlite {
     pool: Arc<Pool>,
     connection_wait: Duration,
+    /// The connection that writes, in a source that may.
+    writer: Option<write::Writer>,
 }
 
 impl Sqlite {
@@ -82,7 +95,8 @@ impl Sqlite {
     #[must_use]
     pub fn new(options: Options) -> Self {
         let connection_wait = options.connection_wait;
-        Self { pool: Arc::new(Pool::new(options)), connection_wait }
+        let writer = options.writes.then(|| write::Writer::new(&options));
+        Self { pool: Arc::new(Pool::new(options, Access::Read)), connection_wait, writer }
     }
 
     async fn run(&self, query: Query) -> Result<Rows, QueryError> {
@@ -137,7 +151,7 @@ impl QuerySource for Sqlite {
         Answer::later(async move {
             let sql = sql.to_owned();
             let work = Arc::clone(&self.pool)
-                .run(at_load(), move |connection| prepare::prepare(connection, &template, &sql))
+                .run(at_load(), move |connection| prepare::prepare(connection, &template, &sql, Access::Read))
                 .await;
             work.unwrap_or_else(|error| Err(unreachable(&error)))
         })

@@ -16,6 +16,7 @@ mod ledger;
 mod peer;
 mod policy;
 mod query;
+mod write;
 
 pub use answer::Answer;
 pub use approvals::{
@@ -39,3 +40,4 @@ pub use query::{
     Advice, Bind, Class, Column, Cut, Fault, Form, KeyValue, NullForm, Prepared, Query, QueryError,
     QuerySource, Rows, SortKey, SourceColumn, SourceError, Statement,
 };
+pub use write::{Known, Write, WriteError, WriteSource, WriteStep, Written};

@@ -33,7 +33,7 @@ pub(crate) use limits::into_server;
 use judge::Judge;
 use sources::Opened;
 
-pub(crate) use sources::read_url;
+pub(crate) use sources::{postgres_options, read_url, sqlite_options, unreachable};
 
 /// How many tools are judged at once: each asks its store a few questions.
 const AT_ONCE: usize = 8;

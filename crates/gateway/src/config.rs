@@ -56,7 +56,8 @@ pub use template::{Part, Template};
 pub use tls::{TlsEnd, TlsTable};
 pub use tool::{
     Body, Deliver, Direction, Effect, Formulas, HeaderValue, IdempotencyTable, Key, Operation, OperationKind,
-    Page, PageKey, Query, ReconcileTable, Request, RequestTable, ResponseTable, Sharing, Tool, Unknown, Work,
+    Page, PageKey, Query, ReconcileTable, Request, RequestTable, ResponseTable, RowsTable, Sharing,
+    StatementTable, Tool, Unknown, Work, Write,
 };
 
 pub(crate) use json::{nearest_place, push_toml};

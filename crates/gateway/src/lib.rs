@@ -21,6 +21,7 @@ mod reload;
 mod repository_tool;
 mod review;
 mod sql_tool;
+mod sql_write;
 pub mod store;
 pub mod trail;
 

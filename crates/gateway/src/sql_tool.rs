@@ -52,7 +52,7 @@ impl SqlTool {
     async fn run(&self, invocation: &Invocation<'_>) -> Result<ToolOutput, Refusal> {
         let query = Query {
             statement: Arc::clone(&self.plan.statement),
-            values: self.values(invocation)?,
+            values: values(&self.plan.parameters, invocation)?,
             after: self.open_cursor(invocation)?,
             max_rows: self.plan.max_rows,
             max_bytes: self.plan.max_bytes,
@@ -63,26 +63,6 @@ impl SqlTool {
         }
         let rows = self.source.query(query).await.map_err(refusal)?;
         self.output(invocation, &rows)
-    }
-
-    fn values(&self, invocation: &Invocation<'_>) -> Result<Vec<(String, Bind)>, Refusal> {
-        let principal = invocation.principal();
-        let mut values = Vec::with_capacity(self.plan.parameters.len());
-        for name in &self.plan.parameters {
-            let value = match name.as_str() {
-                "principal" => Bind::Text(principal.subject.to_string()),
-                "tenant" => match &principal.tenant {
-                    Some(tenant) => Bind::Text(tenant.to_string()),
-                    // NULL could match what belongs to nobody.
-                    None => {
-                        return Err(Refusal::new(Code::Forbidden, "the tool needs a caller with a tenant"));
-                    }
-                },
-                name => invocation.arguments().get(name).map_or(Bind::Null, bind),
-            };
-            values.push((name.clone(), value));
-        }
-        Ok(values)
     }
 
     fn open_cursor(&self, invocation: &Invocation<'_>) -> Result<Option<Vec<KeyValue>>, Refusal> {
@@ -129,6 +109,30 @@ impl Execute for SqlTool {
     }
 }
 
+/// The values of parameters: the caller's identity, and the arguments.
+pub(crate) fn values(
+    parameters: &[String],
+    invocation: &Invocation<'_>,
+) -> Result<Vec<(String, Bind)>, Refusal> {
+    let principal = invocation.principal();
+    let mut values = Vec::with_capacity(parameters.len());
+    for name in parameters {
+        let value = match name.as_str() {
+            "principal" => Bind::Text(principal.subject.to_string()),
+            "tenant" => match &principal.tenant {
+                Some(tenant) => Bind::Text(tenant.to_string()),
+                // NULL could match what belongs to nobody.
+                None => {
+                    return Err(Refusal::new(Code::Forbidden, "the tool needs a caller with a tenant"));
+                }
+            },
+            name => invocation.arguments().get(name).map_or(Bind::Null, bind),
+        };
+        values.push((name.clone(), value));
+    }
+    Ok(values)
+}
+
 fn bind(value: Value<'_>) -> Bind {
     match value.kind() {
         Kind::Null => Bind::Null,
@@ -140,7 +144,7 @@ fn bind(value: Value<'_>) -> Bind {
 }
 
 /// What a caller may know of a failure; the rest goes to the log.
-fn refusal(error: QueryError) -> Refusal {
+pub(crate) fn refusal(error: QueryError) -> Refusal {
     let detail = error.to_string();
     let refusal = match error {
         QueryError::Unavailable { .. } => {

@@ -7,19 +7,23 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use callgate_adapters::postgres::Postgres;
+use callgate_adapters::sqlite::Sqlite;
 use callgate_adapters::store::approvals::StoreApprovals;
 use callgate_adapters::store::artifacts::StoreArtifacts;
 use callgate_adapters::store::handles::StoreHandles;
 use callgate_adapters::store::ledger::{Effect, LedgerLimits, StoreLedger};
 use callgate_adapters::store::{self, Options, Part, Planned, StoreError};
 use callgate_core::keeping::Stores;
-use callgate_core::port::{Unresolved, Verdict};
+use callgate_core::port::{SourceError, Unresolved, Verdict, WriteSource};
 use callgate_core::snapshot::Tool;
 use tokio::time::Instant;
 
-use crate::build::read_url;
+use crate::build::{postgres_options, read_url, sqlite_options, unreachable};
 use crate::check::seals;
-use crate::config::{Config, Durability, Finding, Limits, Report, StoreKind, StoreTable, parse, read_text};
+use crate::config::{
+    Config, Durability, Finding, Limits, Located, Report, Source, StoreKind, StoreTable, parse, read_text,
+};
 use crate::load::load;
 
 /// A store that is open, and the ledger in it.
@@ -139,6 +143,8 @@ const ASK: Duration = Duration::from_secs(30);
 #[derive(Debug)]
 pub struct Place {
     table: StoreTable,
+    /// The sources that rows are changed in.
+    sources: Vec<(Located<String>, Source)>,
     directory: PathBuf,
 }
 
@@ -159,7 +165,9 @@ impl Place {
         match config.store.filter(placed) {
             Some(table) => {
                 let directory = path.parent().unwrap_or_else(|| Path::new("")).to_owned();
-                Ok(Self { table, directory })
+                let mut sources = config.source;
+                sources.retain(|(_, source)| source.writes());
+                Ok(Self { table, sources, directory })
             }
             None if findings.is_empty() => Err(Report::new(vec![Finding::error(
                 "no_store",
@@ -205,11 +213,102 @@ impl Place {
         store::migrate(&store).map_err(failed)
     }
 
+    /// What a migration of the sources would run, with the name of each source. It changes nothing.
+    ///
+    /// # Errors
+    /// A source cannot be reached.
+    pub fn plan_sources(&self) -> Result<Vec<(String, String)>, Report> {
+        let mut planned = Vec::new();
+        for (name, source) in &self.sources {
+            let Some(source) = writable(source, &self.directory)? else { continue };
+            let there = block_on(name, source.as_write().is_migrated())?;
+            if !there {
+                planned.extend(source.migration().into_iter().map(|sql| (name.to_string(), sql)));
+            }
+        }
+        Ok(planned)
+    }
+
+    /// Makes the table for the keys of effects in the sources that say `writes = true`, where it is not there, and
+    /// gives the names of those.
+    ///
+    /// # Errors
+    /// A source cannot be written.
+    pub fn migrate_sources(&self) -> Result<Vec<String>, Report> {
+        let mut changed = Vec::new();
+        for (name, source) in &self.sources {
+            let Some(source) = writable(source, &self.directory)? else { continue };
+            if block_on(name, source.migrate())? {
+                changed.push(name.to_string());
+            }
+        }
+        Ok(changed)
+    }
+
     fn file(&self) -> Option<PathBuf> {
         let kind = self.table.kind.as_deref().copied();
         let path = self.table.path.as_ref().filter(|_| kind == Some(StoreKind::Sqlite))?;
         Some(self.directory.join(path.as_str()))
     }
+}
+
+/// A source that rows are changed in, opened for one command.
+enum Writable {
+    Sqlite(Sqlite),
+    Postgres(Postgres),
+}
+
+impl Writable {
+    fn as_write(&self) -> &dyn WriteSource {
+        match self {
+            Self::Sqlite(source) => source,
+            Self::Postgres(source) => source,
+        }
+    }
+
+    async fn migrate(&self) -> Result<bool, SourceError> {
+        match self {
+            Self::Sqlite(source) => source.migrate().await,
+            Self::Postgres(source) => source.migrate().await,
+        }
+    }
+
+    fn migration(&self) -> Vec<String> {
+        match self {
+            Self::Sqlite(_) => Sqlite::migration(),
+            Self::Postgres(_) => Postgres::migration(),
+        }
+    }
+}
+
+/// Nothing for a table that has an error, which the check reports.
+fn writable(source: &Source, directory: &Path) -> Result<Option<Writable>, Report> {
+    Ok(match source {
+        Source::Sqlite(table) => {
+            sqlite_options(table, directory).map(|options| Writable::Sqlite(Sqlite::new(options)))
+        }
+        Source::Postgres(table) => {
+            let Some(place) = &table.url else { return Ok(None) };
+            let (url, _file) = read_url(place, directory);
+            let url = url.map_err(|finding| report(finding.at(place.place().clone())))?;
+            let made = Postgres::new(&postgres_options(table, url));
+            Some(Writable::Postgres(
+                made.map_err(|error| report(unreachable(&error).at(place.place().clone())))?,
+            ))
+        }
+        Source::Repository(_) | Source::Http(_) => None,
+    })
+}
+
+fn block_on<T>(
+    name: &Located<String>,
+    work: impl Future<Output = Result<T, SourceError>>,
+) -> Result<T, Report> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| {
+        let remedy = "free memory or threads of this machine";
+        report(Finding::error("not_loaded", format!("no runtime could be made: {error}"), remedy))
+    })?;
+    runtime.block_on(work).map_err(|error| report(unreachable(&error).at(name.place().clone())))
 }
 
 fn report(finding: Finding) -> Report {

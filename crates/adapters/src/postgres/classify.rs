@@ -11,6 +11,7 @@ use sqlparser::ast::{
 };
 use sqlparser::tokenizer::{Location, Span};
 
+use super::session::Access;
 use crate::sql::{Dialect, Offsets, Template};
 
 /// A function that a statement calls.
@@ -29,6 +30,7 @@ pub(super) fn classify(
     rendered: &str,
     offsets: &Offsets,
     template: &Template,
+    access: Access,
 ) -> Result<Vec<Called>, Vec<Fault>> {
     let statements = match crate::sql::parse(rendered, Dialect::Postgres) {
         Some(statements) if statements.len() == 1 => statements,
@@ -42,7 +44,7 @@ pub(super) fn classify(
             }]);
         }
     };
-    let mut walk = Walk { rendered, offsets, template, faults: Vec::new(), called: Vec::new() };
+    let mut walk = Walk { rendered, offsets, template, access, faults: Vec::new(), called: Vec::new() };
     for statement in &statements {
         crate::sql::visit(statement, &mut walk);
     }
@@ -53,6 +55,7 @@ struct Walk<'t> {
     rendered: &'t str,
     offsets: &'t Offsets,
     template: &'t Template,
+    access: Access,
     faults: Vec<Fault>,
     called: Vec<Called>,
 }
@@ -62,7 +65,8 @@ impl Walk<'_> {
         self.faults.push(Fault {
             code: "sql_writes",
             message,
-            remedy: "a tool reads with one `select`; this version serves nothing that writes".to_owned(),
+            remedy: "a tool that reads is one `select`; what changes rows stands under `statements`"
+                .to_owned(),
             at,
         });
     }
@@ -108,7 +112,9 @@ impl Visitor for Walk<'_> {
     type Break = ();
 
     fn pre_visit_statement(&mut self, statement: &Statement) -> ControlFlow<()> {
-        if !matches!(statement, Statement::Query(_)) {
+        let changes = self.access == Access::Write
+            && matches!(statement, Statement::Insert(_) | Statement::Update { .. } | Statement::Delete(_));
+        if !(changes || matches!(statement, Statement::Query(_))) {
             let text = statement.to_string();
             let verb = text.split_whitespace().next().unwrap_or_default().to_lowercase();
             let at = self.template.word(&verb);

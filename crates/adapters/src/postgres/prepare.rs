@@ -11,12 +11,15 @@ use tokio_postgres::types::{Kind, Type};
 use super::classify::{Called, classify};
 use super::fault::{failure, unreachable};
 use super::run::wrapped;
-use super::session::Session;
+use super::session::{Access, Session};
 use crate::sql::{Offsets, Template};
 
 /// Functions that PostgreSQL calls volatile and that change nothing.
 const HARMLESS: &[&str] =
     &["clock_timestamp", "gen_random_uuid", "random", "random_normal", "timeofday", "uuidv4", "uuidv7"];
+
+/// Functions that only move a counter on, which a statement that writes may.
+const COUNTING: &[&str] = &["currval", "lastval", "nextval"];
 
 /// Whether the role could do more than it should.
 pub(super) async fn advice(session: &Session) -> Result<Vec<Advice>, SourceError> {
@@ -52,10 +55,11 @@ pub(super) async fn prepare(
     session: &Session,
     template: &Template,
     sql: &str,
+    access: Access,
 ) -> Result<Prepared, SourceError> {
     let (text, offsets, numbers) = template.render_numbered();
-    let called = classify(&text, &offsets, template).map_err(SourceError::Statement)?;
-    let refused = volatile(session, &called).await?;
+    let called = classify(&text, &offsets, template, access).map_err(SourceError::Statement)?;
+    let refused = volatile(session, &called, access).await?;
     if !refused.is_empty() {
         return Err(SourceError::Statement(refused));
     }
@@ -88,7 +92,7 @@ pub(super) async fn check(session: &Session, statement: &Statement) -> Result<()
 }
 
 /// The called functions that the catalogue knows as volatile: they may write, wait, or reach outside.
-async fn volatile(session: &Session, called: &[Called]) -> Result<Vec<Fault>, SourceError> {
+async fn volatile(session: &Session, called: &[Called], access: Access) -> Result<Vec<Fault>, SourceError> {
     if called.is_empty() {
         return Ok(Vec::new());
     }
@@ -108,7 +112,8 @@ async fn volatile(session: &Session, called: &[Called]) -> Result<Vec<Fault>, So
     let is_volatile = |function: &Called| {
         known.iter().any(|(name, schema, visible)| {
             let meant = function.schema.as_ref().map_or(*visible, |written| written == schema);
-            let harmless = schema == "pg_catalog" && HARMLESS.contains(&name.as_str());
+            let counts = access == Access::Write && COUNTING.contains(&name.as_str());
+            let harmless = schema == "pg_catalog" && (counts || HARMLESS.contains(&name.as_str()));
             *name == function.name && meant && !harmless
         })
     };
@@ -127,7 +132,7 @@ async fn volatile(session: &Session, called: &[Called]) -> Result<Vec<Fault>, So
         .collect())
 }
 
-fn statement_error(
+pub(super) fn statement_error(
     error: &tokio_postgres::Error,
     code: &'static str,
     place: impl Fn(u32) -> Option<Range<usize>>,

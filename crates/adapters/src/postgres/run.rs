@@ -97,7 +97,7 @@ pub(super) fn wrapped(
 }
 
 /// A column as its exact text, no longer than can be of use.
-fn selected(column: &Column, max_bytes: usize) -> String {
+pub(super) fn selected(column: &Column, max_bytes: usize) -> String {
     let name = quoted(&column.name);
     let text =
         if column.class == Class::Json { format!("to_json({name})::text") } else { format!("{name}::text") };
@@ -106,7 +106,7 @@ fn selected(column: &Column, max_bytes: usize) -> String {
     format!("left({text}, {characters})")
 }
 
-fn cell<'r>(
+pub(super) fn cell<'r>(
     row: &'r Row,
     index: usize,
     column: Option<&Column>,

@@ -1,9 +1,18 @@
-//! What a statement may do: read, and call functions that only compute.
+//! What a statement may do: read, call functions that only compute, and change rows where its source is written to.
 //!
 //! SQLite asks for every part of a statement while it compiles it. Everything that is not named here
 //! is refused, functions of later versions included. Connections call it.
 
 use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
+
+/// What a connection is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Access {
+    /// Reading.
+    Read,
+    /// Reading and changing rows.
+    Write,
+}
 
 /// What was refused, for the message.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -177,8 +186,14 @@ const INTERNAL: &[&str] = &[
     "tables_used",
 ];
 
+/// Whether a table shows or is the inside of the store.
+fn is_internal(table: &str) -> bool {
+    let name = table.to_ascii_lowercase();
+    name.starts_with("sqlite_") || name.starts_with("pragma_") || INTERNAL.contains(&name.as_str())
+}
+
 /// Whether a part of a statement is allowed.
-pub(super) fn judge(context: &AuthContext<'_>, denied: &mut Option<Denied>) -> Authorization {
+pub(super) fn judge(context: &AuthContext<'_>, access: Access, denied: &mut Option<Denied>) -> Authorization {
     let refusal = match &context.action {
         AuthAction::Select | AuthAction::Recursive => return Authorization::Allow,
         AuthAction::Read { table_name, .. } => {
@@ -194,6 +209,13 @@ pub(super) fn judge(context: &AuthContext<'_>, denied: &mut Option<Denied>) -> A
                 return Authorization::Allow;
             }
             Denied::Function(name)
+        }
+        AuthAction::Insert { table_name }
+        | AuthAction::Update { table_name, .. }
+        | AuthAction::Delete { table_name }
+            if access == Access::Write && !is_internal(table_name) =>
+        {
+            return Authorization::Allow;
         }
         AuthAction::Insert { .. } => Denied::Writes("insert"),
         AuthAction::Update { .. } => Denied::Writes("update"),

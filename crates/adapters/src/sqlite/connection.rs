@@ -1,6 +1,6 @@
-//! One read-only connection with its authorizer, its limits and its stop flag.
+//! One connection with its authorizer, its limits and its stop flag.
 //!
-//! There is no way to make one that can write. The pool opens it.
+//! One that reads is read-only for SQLite too; one that writes changes rows and nothing else. The pool opens it.
 
 use std::fmt;
 use std::ops::{Deref, DerefMut};
@@ -15,7 +15,7 @@ use rusqlite::limits::Limit;
 use rusqlite::{InterruptHandle, OpenFlags};
 
 use super::Options;
-use super::authorizer::{Denied, judge};
+use super::authorizer::{Access, Denied, judge};
 
 /// How many steps of SQLite's machine pass between two looks at the stop flag: some ten microseconds.
 const STEPS: i32 = 1000;
@@ -27,9 +27,11 @@ const UNBOUNDED: u32 = 0;
 /// How many prepared statements a connection keeps.
 const STATEMENTS: usize = 64;
 
-/// A read-only connection.
+/// A connection.
 pub(super) struct Connection {
     inner: rusqlite::Connection,
+    /// Whether a statement of this program is compiled or run, and none of a tool.
+    own: Arc<AtomicBool>,
     stop: Arc<AtomicBool>,
     /// The looks until a brief statement has to end.
     looks: Arc<AtomicU32>,
@@ -59,8 +61,12 @@ impl FileId {
 }
 
 impl Connection {
-    pub(super) fn open(options: &Options) -> Result<Self, QueryError> {
-        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    pub(super) fn open(options: &Options, access: Access) -> Result<Self, QueryError> {
+        let mode = match access {
+            Access::Read => OpenFlags::SQLITE_OPEN_READ_ONLY,
+            Access::Write => OpenFlags::SQLITE_OPEN_READ_WRITE,
+        };
+        let flags = mode | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let unavailable = |error: rusqlite::Error| QueryError::Unavailable { detail: reason(&error) };
         // Looked at before the file is opened: if it is replaced in between, the next use notices.
         let file = FileId::of(&options.path);
@@ -69,19 +75,27 @@ impl Connection {
         let denied = Arc::new(Mutex::new(None));
         let looks = Arc::new(AtomicU32::new(UNBOUNDED));
         let busy_timeout = options.busy_timeout;
-        let mut connection = Self { inner, stop, looks, busy_timeout, denied, file };
-        connection.restrict(options).map_err(unavailable)?;
+        let own = Arc::new(AtomicBool::new(false));
+        let mut connection = Self { inner, own, stop, looks, busy_timeout, denied, file };
+        connection.restrict(options, access).map_err(unavailable)?;
         Ok(connection)
     }
 
-    fn restrict(&mut self, options: &Options) -> rusqlite::Result<()> {
+    fn restrict(&mut self, options: &Options, access: Access) -> rusqlite::Result<()> {
         let inner = &mut self.inner;
         inner.busy_timeout(options.busy_timeout)?;
         inner.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
         inner.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
         // A misspelt column in double quotes would otherwise be a string.
         inner.set_db_config(DbConfig::SQLITE_DBCONFIG_DQS_DML, false)?;
-        inner.pragma_update(None, "query_only", true)?;
+        match access {
+            Access::Read => inner.pragma_update(None, "query_only", true)?,
+            Access::Write => {
+                inner.pragma_update(None, "foreign_keys", true)?;
+                // An effect that was acknowledged is on the disk.
+                inner.pragma_update(None, "synchronous", "full")?;
+            }
+        }
         for (limit, value) in [
             (Limit::SQLITE_LIMIT_LENGTH, options.value_bytes),
             (Limit::SQLITE_LIMIT_SQL_LENGTH, 256 << 10),
@@ -111,8 +125,12 @@ impl Connection {
         };
         inner.progress_handler(STEPS, Some(has_to_end))?;
         let denied = Arc::clone(&self.denied);
+        let own = Arc::clone(&self.own);
         inner.authorizer(Some(move |context: rusqlite::hooks::AuthContext<'_>| {
-            judge(&context, &mut denied.lock().unwrap_or_else(PoisonError::into_inner))
+            if own.load(Ordering::Relaxed) {
+                return rusqlite::hooks::Authorization::Allow;
+            }
+            judge(&context, access, &mut denied.lock().unwrap_or_else(PoisonError::into_inner))
         }))
     }
 
@@ -149,6 +167,14 @@ impl Connection {
         Ok(done)
     }
 
+    /// Does what this program does for itself, which the authorizer does not judge.
+    pub(super) fn own<T>(&mut self, work: impl FnOnce(&mut rusqlite::Connection) -> T) -> T {
+        self.own.store(true, Ordering::Relaxed);
+        let done = work(&mut self.inner);
+        self.own.store(false, Ordering::Relaxed);
+        done
+    }
+
     /// What the authorizer refused since this was last asked.
     pub(super) fn take_denied(&self) -> Option<Denied> {
         self.denied.lock().unwrap_or_else(PoisonError::into_inner).take()
@@ -171,7 +197,7 @@ impl DerefMut for Connection {
 
 impl fmt::Debug for Connection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Connection(read-only)")
+        f.write_str("Connection")
     }
 }
 

@@ -12,6 +12,7 @@ use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout_at};
 
 use super::Options;
+use super::authorizer::Access;
 use super::brief::{self, Brief};
 use super::connection::{Connection, FileId};
 
@@ -19,6 +20,7 @@ use super::connection::{Connection, FileId};
 #[derive(Debug)]
 pub(super) struct Pool {
     options: Options,
+    access: Access,
     permits: Arc<Semaphore>,
     idle: Mutex<Vec<Connection>>,
     brief: Brief,
@@ -37,9 +39,11 @@ enum State {
 }
 
 impl Pool {
-    pub(super) fn new(options: Options) -> Self {
-        let permits = Arc::new(Semaphore::new(options.connections.max(1)));
-        Self { options, permits, idle: Mutex::new(Vec::new()), brief: Brief::default() }
+    pub(super) fn new(options: Options, access: Access) -> Self {
+        // SQLite has one writer at a time.
+        let count = if access == Access::Write { 1 } else { options.connections.max(1) };
+        let permits = Arc::new(Semaphore::new(count));
+        Self { options, access, permits, idle: Mutex::new(Vec::new()), brief: Brief::default() }
     }
 
     /// Runs a query on this thread, if one is likely to end in microseconds: waking another thread and being woken by it
@@ -97,7 +101,7 @@ impl Pool {
     fn take(&self) -> Result<Connection, QueryError> {
         match self.opened() {
             Some(connection) => Ok(connection),
-            None => Connection::open(&self.options),
+            None => Connection::open(&self.options, self.access),
         }
     }
 
@@ -116,6 +120,10 @@ impl Pool {
     }
 
     fn give_back(&self, connection: Connection) {
+        // A transaction that could not be ended is ended with its connection.
+        if !connection.is_autocommit() {
+            return;
+        }
         self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(connection);
     }
 }

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use callgate_core::port::{Class, Fault, KeyValue, Prepared, SourceColumn, SourceError, Statement};
 
-use super::authorizer::Denied;
+use super::authorizer::{Access, Denied};
 use super::connection::{Connection, reason};
 use super::run::paged;
 use crate::sql::Template;
@@ -16,6 +16,7 @@ pub(super) fn prepare(
     connection: &Connection,
     template: &Template,
     sql: &str,
+    access: Access,
 ) -> Result<Prepared, SourceError> {
     let _ = connection.take_denied();
     // Without what follows the end of the statement, which SQLite would take for a second one.
@@ -30,12 +31,17 @@ pub(super) fn prepare(
         SourceError::Statement(vec![fault(&error, connection.take_denied(), template, at)])
     })?;
     let begins = template.first_word().unwrap_or_default().to_ascii_lowercase();
-    let is_query = matches!(begins.as_str(), "select" | "with" | "values");
-    if !is_query || !statement.readonly() || statement.is_explain() != 0 || statement.column_count() == 0 {
+    let is_query = matches!(begins.as_str(), "select" | "with" | "values")
+        && statement.readonly()
+        && statement.column_count() > 0;
+    let changes = access == Access::Write
+        && matches!(begins.as_str(), "insert" | "update" | "delete" | "replace" | "with");
+    if !(is_query || changes) || statement.is_explain() != 0 {
         return Err(SourceError::Statement(vec![Fault {
             code: "sql_writes",
             message: "the statement is no query".to_owned(),
-            remedy: "a tool reads with one `select`; this version serves nothing that writes".to_owned(),
+            remedy: "a tool that reads is one `select`; what changes rows stands under `statements`"
+                .to_owned(),
             at: None,
         }]));
     }
@@ -106,7 +112,8 @@ fn fault(
             Fault {
                 code: "sql_writes",
                 message: format!("the statement writes: it would {verb}"),
-                remedy: "a tool reads with one `select`; this version serves nothing that writes".to_owned(),
+                remedy: "a tool that reads is one `select`; what changes rows stands under `statements`"
+                    .to_owned(),
                 at: template.word(verb).or(at),
             }
         }

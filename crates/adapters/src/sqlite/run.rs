@@ -46,16 +46,16 @@ fn step(
         text = paged(statement, query.after.as_deref());
         &text
     };
-    let mut prepared = connection.prepare_cached(sql).map_err(failure)?;
+    let mut prepared = connection.prepare_cached(sql).map_err(failed)?;
     for index in 1..=prepared.parameter_count() {
         let value = parameter(query, prepared.parameter_name(index).unwrap_or_default())?;
-        prepared.raw_bind_parameter(index, value).map_err(failure)?;
+        prepared.raw_bind_parameter(index, value).map_err(failed)?;
     }
     let columns = indexes(&prepared, statement)?;
     let mut rows = prepared.raw_query();
     let mut writer = RowWriter::new(statement, query.max_rows, query.max_bytes);
-    while let Some(row) = rows.next().map_err(failure)? {
-        let cells = |index: usize| cell(row, columns.cells.get(index).copied().unwrap_or_default());
+    while let Some(row) = rows.next().map_err(failed)? {
+        let cells = |index: usize| cell(row, columns.cell(index));
         let key = columns.keys.iter().map(|index| key_value(row, *index)).collect::<Result<_, _>>()?;
         if writer.row(cells, key)? == Next::Enough {
             break;
@@ -109,7 +109,12 @@ fn parameter<'q>(query: &'q Query, name: &str) -> Result<ToSqlOutput<'q>, QueryE
             Some(KeyValue::Null) | None => ToSqlOutput::Owned(Value::Null),
         });
     }
-    let value = query.values.iter().find(|(other, _)| other == name).map(|(_, value)| value);
+    value(&query.values, name)
+}
+
+/// The value of a parameter.
+pub(super) fn value<'q>(values: &'q [(String, Bind)], name: &str) -> Result<ToSqlOutput<'q>, QueryError> {
+    let value = values.iter().find(|(other, _)| other == name).map(|(_, value)| value);
     Ok(match value {
         None | Some(Bind::Null) => ToSqlOutput::Owned(Value::Null),
         Some(Bind::Boolean(flag)) => ToSqlOutput::Owned(Value::Integer(i64::from(*flag))),
@@ -135,12 +140,22 @@ fn number(name: &str, text: &str) -> Result<Value, QueryError> {
     }
 }
 
-struct Indexes {
+pub(super) struct Indexes {
     cells: Vec<usize>,
     keys: Vec<usize>,
 }
 
-fn indexes(prepared: &rusqlite::Statement<'_>, statement: &Statement) -> Result<Indexes, QueryError> {
+impl Indexes {
+    /// Where the declared column of that number is.
+    pub(super) fn cell(&self, number: usize) -> usize {
+        self.cells.get(number).copied().unwrap_or_default()
+    }
+}
+
+pub(super) fn indexes(
+    prepared: &rusqlite::Statement<'_>,
+    statement: &Statement,
+) -> Result<Indexes, QueryError> {
     let names = prepared.column_names();
     let names: Vec<&str> = names.collect();
     let find = |name: &str| {
@@ -155,8 +170,8 @@ fn indexes(prepared: &rusqlite::Statement<'_>, statement: &Statement) -> Result<
     })
 }
 
-fn cell<'r>(row: &'r Row<'_>, index: usize) -> Result<Cell<'r>, QueryError> {
-    Ok(match row.get_ref(index).map_err(failure)? {
+pub(super) fn cell<'r>(row: &'r Row<'_>, index: usize) -> Result<Cell<'r>, QueryError> {
+    Ok(match row.get_ref(index).map_err(failed)? {
         ValueRef::Null => Cell::Null,
         ValueRef::Integer(number) => Cell::Integer(number),
         ValueRef::Real(number) => Cell::Real(number),
@@ -166,7 +181,7 @@ fn cell<'r>(row: &'r Row<'_>, index: usize) -> Result<Cell<'r>, QueryError> {
 }
 
 fn key_value(row: &Row<'_>, index: usize) -> Result<KeyValue, QueryError> {
-    Ok(match row.get_ref(index).map_err(failure)? {
+    Ok(match row.get_ref(index).map_err(failed)? {
         ValueRef::Null => KeyValue::Null,
         ValueRef::Integer(number) => KeyValue::Integer(number),
         ValueRef::Real(number) => KeyValue::Real(number),
@@ -180,7 +195,11 @@ fn text(bytes: &[u8]) -> Result<&str, QueryError> {
         .map_err(|_| QueryError::Failed { detail: "a stored text is not UTF-8".to_owned() })
 }
 
-fn failure(error: rusqlite::Error) -> QueryError {
+fn failed(error: rusqlite::Error) -> QueryError {
+    failure(&error)
+}
+
+pub(super) fn failure(error: &rusqlite::Error) -> QueryError {
     match error.sqlite_error_code() {
         Some(ErrorCode::OperationInterrupted | ErrorCode::OperationAborted) => QueryError::TimedOut,
         Some(ErrorCode::TooBig) => QueryError::RowTooLarge,
@@ -191,7 +210,7 @@ fn failure(error: rusqlite::Error) -> QueryError {
             | ErrorCode::SystemIoFailure
             | ErrorCode::NotADatabase
             | ErrorCode::DatabaseCorrupt,
-        ) => QueryError::Unavailable { detail: reason(&error) },
-        _ => QueryError::Failed { detail: reason(&error) },
+        ) => QueryError::Unavailable { detail: reason(error) },
+        _ => QueryError::Failed { detail: reason(error) },
     }
 }

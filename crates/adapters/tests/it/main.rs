@@ -13,3 +13,4 @@ mod postgres;
 mod shared;
 mod sqlite;
 mod store;
+mod writes;

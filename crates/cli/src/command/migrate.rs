@@ -1,4 +1,5 @@
-//! `callgate migrate`: the tables of the store, made where they are not there.
+//! `callgate migrate`: the tables of the store, and the one of each source that is written to, made where they are not
+//! there.
 //!
 //! Nothing else makes them, so that nobody finds tables in a database without having asked for them.
 
@@ -20,7 +21,11 @@ pub(crate) fn run(arguments: &Migrate) -> Result<(), Failure> {
         for planned in &planned {
             say!("-- {}\n{};", planned.part, planned.sql);
         }
-        if planned.is_empty() {
+        let sources = place.plan_sources().map_err(failed)?;
+        for (source, sql) in &sources {
+            say!("-- source {source}\n{sql};");
+        }
+        if planned.is_empty() && sources.is_empty() {
             say!("-- the store is up to date");
         }
         return Ok(());
@@ -30,6 +35,9 @@ pub(crate) fn run(arguments: &Migrate) -> Result<(), Failure> {
         say!("the store is up to date");
     } else {
         say!("the store has its tables for: {}", changed.join(", "));
+    }
+    for source in place.migrate_sources().map_err(failed)? {
+        say!("the source {source} has its table for the keys of effects");
     }
     Ok(())
 }

@@ -27,6 +27,7 @@ use crate::files::FileState;
 mod operation;
 mod query;
 mod request;
+mod write;
 
 /// Rows of a result where nothing is said.
 const MAX_ROWS: usize = 1000;
@@ -69,6 +70,10 @@ impl Judge<'_> {
                 let database = ready.and_then(|ready| database(tool, ready, &mut judged.findings));
                 self.query(tool, query, database, &mut judged).await;
             }
+            Work::Write(write) => {
+                let database = ready.and_then(|ready| database(tool, ready, &mut judged.findings));
+                self.write(tool, write, database, &mut judged).await;
+            }
             Work::Operation(operation) => {
                 let repository = ready.and_then(|ready| repository(tool, ready, &mut judged.findings));
                 self.operation(tool, operation, repository, &mut judged);
@@ -83,12 +88,12 @@ impl Judge<'_> {
 
     fn check_effect(&self, tool: &Tool, findings: &mut Vec<Finding>) {
         let Some(effect) = &tool.effect else { return };
-        if **effect > Effect::Preview && !matches!(tool.work, Work::Request(_)) {
+        if **effect > Effect::Preview && !changes(tool) {
             findings.push(
                 Finding::error(
                     "effect_not_served",
-                    "queries and operations only read in this version; what changes something is a request",
-                    "leave the tool out, or declare what only reads with the effect `read`, `external_read` or `preview`",
+                    "queries and operations only read; what changes something is a list of statements or a request",
+                    "write `statements` instead of `sql`, or declare what only reads with the effect `read`, `external_read` or `preview`",
                 )
                 .at(effect.place().clone()),
             );
@@ -137,7 +142,7 @@ impl Judge<'_> {
     /// What every kind of tool says in the same way.
     fn definition(&self, tool: &Tool, input: &str, output: String, max_bytes: usize) -> Definition {
         // What a query or an operation may not declare was reported.
-        let served = matches!(tool.work, Work::Request(_));
+        let served = changes(tool);
         let effect = match tool
             .effect
             .as_ref()
@@ -169,6 +174,11 @@ impl Judge<'_> {
             Unknown::Backend => Resolution::Backend,
             Unknown::Person => Resolution::Person,
         });
+        // The key stands beside the data that the statements change.
+        let is_effect = tool.effect.as_ref().is_some_and(|effect| **effect > Effect::Preview);
+        if matches!(tool.work, Work::Write(_)) && is_effect {
+            definition.resolution.get_or_insert(Resolution::Backend);
+        }
         let confirmed = tool.confirm.iter().flat_map(|names| names.iter());
         definition.confirmed = confirmed.map(|name| name.to_string()).collect();
         let recorded = tool.recorded.iter().flat_map(|names| names.iter());
@@ -183,6 +193,11 @@ impl Judge<'_> {
             (name.to_string(), place)
         })
     }
+}
+
+/// Whether a tool does something that can change anything.
+fn changes(tool: &Tool) -> bool {
+    matches!(tool.work, Work::Request(_) | Work::Write(_))
 }
 
 /// How a repeated call is recognised. With an error in the table nothing is built, so that any key will do.

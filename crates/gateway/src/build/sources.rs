@@ -11,7 +11,7 @@ use callgate_adapters::postgres::{self, Postgres};
 use callgate_adapters::repository::Repository;
 use callgate_adapters::sql::Dialect;
 use callgate_adapters::sqlite::{self, Sqlite};
-use callgate_core::port::{QuerySource, SourceError};
+use callgate_core::port::{QuerySource, SourceError, WriteSource};
 
 use super::Built;
 use crate::config::{Config, ConnectionUrl, Finding, Located, Place, PostgresSource, Source, SqliteSource};
@@ -35,6 +35,8 @@ pub(super) enum Ready {
 #[derive(Clone)]
 pub(super) struct Database {
     pub(super) source: Arc<dyn QuerySource>,
+    /// The same store, where rows may be changed.
+    pub(super) writes: Option<Arc<dyn WriteSource>>,
     pub(super) dialect: Dialect,
     pub(super) tenant_scoped: bool,
 }
@@ -67,7 +69,7 @@ pub(super) async fn open(config: &Config, directory: &Path, built: &mut Built) -
     opened
 }
 
-type Made = Option<Result<(Arc<dyn QuerySource>, Dialect), Finding>>;
+type Made = Option<Result<Database, Finding>>;
 
 async fn database(
     made: Made,
@@ -77,15 +79,38 @@ async fn database(
     findings: &mut Vec<Finding>,
 ) -> Option<Database> {
     match made? {
-        Ok((source, dialect)) => {
-            let source = probe(source, name, place, findings).await?;
-            Some(Database { source, dialect, tenant_scoped })
+        Ok(database) => {
+            let source = probe(database.source, name, place, findings).await?;
+            let database = Database { source, tenant_scoped, ..database };
+            if let Some(writes) = &database.writes {
+                migrated(writes, name, findings).await?;
+            }
+            Some(database)
         }
         Err(finding) => {
             findings.push(finding.at(place.clone()));
             None
         }
     }
+}
+
+/// The table for the keys of effects must be there; nothing makes it but a migration.
+async fn migrated(
+    writes: &Arc<dyn WriteSource>,
+    name: &Located<String>,
+    findings: &mut Vec<Finding>,
+) -> Option<()> {
+    let finding = match writes.is_migrated().await {
+        Ok(true) => return Some(()),
+        Ok(false) => Finding::error(
+            "source_not_migrated",
+            format!("the source `{}` has no table for the keys of effects", name.as_str()),
+            "make it with `callgate migrate`; `callgate migrate --dry-run` shows the SQL",
+        ),
+        Err(error) => unreachable(&error),
+    };
+    findings.push(finding.at(name.place().clone()));
+    None
 }
 
 async fn probe(
@@ -109,7 +134,7 @@ async fn probe(
     }
 }
 
-pub(super) fn unreachable(error: &SourceError) -> Finding {
+pub(crate) fn unreachable(error: &SourceError) -> Finding {
     match error {
         SourceError::Unreachable { message, remedy } => {
             Finding::error("source_unreachable", message.as_str(), remedy.as_str())
@@ -123,6 +148,14 @@ pub(super) fn unreachable(error: &SourceError) -> Finding {
 }
 
 fn sqlite(table: &SqliteSource, directory: &Path) -> Made {
+    let source = Arc::new(Sqlite::new(sqlite_options(table, directory)?));
+    let writes = table.writes.as_ref().is_some_and(|writes| **writes);
+    let writes = writes.then(|| Arc::clone(&source) as Arc<dyn WriteSource>);
+    Some(Ok(Database { source, writes, dialect: Dialect::Sqlite, tenant_scoped: false }))
+}
+
+/// How the file of a source is used; nothing where the table has an error.
+pub(crate) fn sqlite_options(table: &SqliteSource, directory: &Path) -> Option<sqlite::Options> {
     let path = table.path.as_ref()?;
     let mut options = sqlite::Options::new(directory.join(path.as_str()));
     if let Some(connections) = count(table.connections.as_ref()) {
@@ -131,7 +164,8 @@ fn sqlite(table: &SqliteSource, directory: &Path) -> Made {
     if let Some(timeout) = &table.busy_timeout_ms {
         options.busy_timeout = Duration::from_millis(**timeout);
     }
-    Some(Ok((Arc::new(Sqlite::new(options)), Dialect::Sqlite)))
+    options.writes = table.writes.as_ref().is_some_and(|writes| **writes);
+    Some(options)
 }
 
 fn postgres(table: &PostgresSource, directory: &Path, built: &mut Built) -> Made {
@@ -141,6 +175,19 @@ fn postgres(table: &PostgresSource, directory: &Path, built: &mut Built) -> Made
         Ok(url) => url,
         Err(finding) => return Some(Err(finding)),
     };
+    Some(match Postgres::new(&postgres_options(table, url)) {
+        Ok(source) => {
+            let source = Arc::new(source);
+            let writes = table.writes.as_ref().is_some_and(|writes| **writes);
+            let writes = writes.then(|| Arc::clone(&source) as Arc<dyn WriteSource>);
+            Ok(Database { source, writes, dialect: Dialect::Postgres, tenant_scoped: false })
+        }
+        Err(error) => Err(unreachable(&error)),
+    })
+}
+
+/// How the database of a source is used.
+pub(crate) fn postgres_options(table: &PostgresSource, url: String) -> postgres::Options {
     let mut options = postgres::Options::new(url);
     if let Some(connections) = count(table.connections.as_ref()) {
         options.connections = connections;
@@ -151,10 +198,8 @@ fn postgres(table: &PostgresSource, directory: &Path, built: &mut Built) -> Made
     if let Some(timeout) = &table.connect_timeout_ms {
         options.connect_timeout = Duration::from_millis(**timeout);
     }
-    Some(match Postgres::new(&options) {
-        Ok(source) => Ok((Arc::new(source), Dialect::Postgres)),
-        Err(error) => Err(unreachable(&error)),
-    })
+    options.writes = table.writes.as_ref().is_some_and(|writes| **writes);
+    options
 }
 
 /// The connection string that a reference stands for, and the file that it came from.

@@ -34,7 +34,7 @@ pub enum Source {
     Http(Box<HttpSource>),
 }
 
-/// A SQLite file, opened read-only.
+/// A SQLite file, opened read-only unless it says that tools may change rows.
 #[derive(Clone, Debug, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub struct SqliteSource {
@@ -46,6 +46,8 @@ pub struct SqliteSource {
     pub path: Option<Located<String>>,
     /// True when each row belongs to a tenant: a tool on this source must bind `:tenant`. Default: false.
     pub tenant_scoped: Option<Located<bool>>,
+    /// True when tools may change rows; `callgate migrate` then adds a table for the keys of effects. Default: false.
+    pub writes: Option<Located<bool>>,
     /// How many connections are open at most. Default: 4.
     #[schemars(range(min = 1, max = 64))]
     pub connections: Option<Located<u64>>,
@@ -54,7 +56,7 @@ pub struct SqliteSource {
     pub busy_timeout_ms: Option<Located<u64>>,
 }
 
-/// A PostgreSQL database, used in read-only transactions.
+/// A PostgreSQL database, used in read-only transactions unless it says that tools may change rows.
 #[derive(Clone, Debug, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub struct PostgresSource {
@@ -66,6 +68,8 @@ pub struct PostgresSource {
     pub url: Option<Located<ConnectionUrl>>,
     /// True when each row belongs to a tenant: a tool on this source must bind `:tenant`. Default: false.
     pub tenant_scoped: Option<Located<bool>>,
+    /// True when tools may change rows; `callgate migrate` then adds a table for the keys of effects. Default: false.
+    pub writes: Option<Located<bool>>,
     /// How many connections are open at most. Default: 8.
     #[schemars(range(min = 1, max = 256))]
     pub connections: Option<Located<u64>>,
@@ -132,6 +136,16 @@ impl Source {
         flag.as_ref().is_some_and(|flag| **flag)
     }
 
+    /// Whether tools may change rows.
+    pub(crate) fn writes(&self) -> bool {
+        let flag = match self {
+            Self::Sqlite(source) => &source.writes,
+            Self::Postgres(source) => &source.writes,
+            Self::Repository(_) | Self::Http(_) => return false,
+        };
+        flag.as_ref().is_some_and(|flag| **flag)
+    }
+
     /// Where the data is, as the file says it: two sources with the same answer read the same store.
     pub(crate) fn place_of_data(&self) -> String {
         match self {
@@ -158,6 +172,7 @@ impl Source {
                 kind,
                 path: table.required_string("path", "\"billing.db\""),
                 tenant_scoped: table.boolean("tenant_scoped"),
+                writes: table.boolean("writes"),
                 connections: table.integer("connections", 1..=64),
                 busy_timeout_ms: table.integer("busy_timeout_ms", 0..=60_000),
             }),
@@ -165,6 +180,7 @@ impl Source {
                 kind,
                 url: read_url(&mut table),
                 tenant_scoped: table.boolean("tenant_scoped"),
+                writes: table.boolean("writes"),
                 connections: table.integer("connections", 1..=256),
                 statement_timeout_ms: table.integer("statement_timeout_ms", 1..=3_600_000),
                 connect_timeout_ms: table.integer("connect_timeout_ms", 1..=60_000),

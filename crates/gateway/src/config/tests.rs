@@ -140,6 +140,7 @@ fn the_schema_of_the_file_names_exactly_the_keys_that_the_reader_takes() {
         ("[tool.t]\nrequest = {}\n[tool.t.response]", &["ResponseTable"][..], ""),
         ("[tool.t]", &["Tool", "Operation"], "operation = \"search\"\n"),
         ("[tool.t]\nrequest = {}\n[tool.t.reconcile]", &["ReconcileTable"][..], ""),
+        ("[tool.t]", &["Tool", "Write"], "statements = []\n"),
         ("[tool.t.idempotency]", &["IdempotencyTable"][..], ""),
         ("[tool.t.page]", &["Page"][..], ""),
     ] {

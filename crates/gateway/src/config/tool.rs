@@ -1,4 +1,5 @@
-//! `[tool.*]`: tools that are one SQL query each, one operation of their source, or one request to a service.
+//! `[tool.*]`: tools that are one SQL query each, a list of statements that change rows, one operation of their source,
+//! or one request to a service.
 //!
 //! This file knows what a tool may say, not whether it is true: names of sources, SQL and schemas are
 //! checked by the build step. The loader calls it.
@@ -15,11 +16,13 @@ mod effect;
 mod operation;
 mod query;
 mod request;
+mod write;
 
 pub use effect::{IdempotencyTable, Key, Sharing, Unknown};
 pub use operation::{Operation, OperationKind};
 pub use query::{Deliver, Direction, Formulas, Page, PageKey, Query};
 pub use request::{Body, HeaderValue, ReconcileTable, Request, RequestTable, ResponseTable};
+pub use write::{RowsTable, StatementTable, Write};
 
 /// A tool.
 #[derive(Clone, Debug, JsonSchema)]
@@ -33,7 +36,7 @@ pub struct Tool {
     /// What the tool does, when to use it and when not, what the input means and how the output is bounded.
     /// An operation has one of its own.
     pub description: Option<Located<String>>,
-    /// What a call changes outside. What changes something is a request; queries and operations only read.
+    /// What a call changes outside. What changes something is a list of statements or a request.
     #[schemars(required)]
     pub effect: Option<Located<Effect>>,
     /// The name of the source that the tool reads from.
@@ -59,7 +62,7 @@ pub struct Tool {
     /// How a repeated call is recognised. A tool above `preview` must say it.
     pub idempotency: Option<IdempotencyTable>,
     /// Who finds out what became of a call whose answer was lost: `backend`, where it keeps the key with the effect, or
-    /// `person`. A tool above `preview` must say it.
+    /// `person`. A tool above `preview` must say it, except for statements, whose source keeps the key.
     #[schemars(with = "Option<effect::UnknownWord>")]
     pub unknown: Option<Located<Unknown>>,
     /// The inputs that a person sees who is asked to approve a call. Default: all.
@@ -81,6 +84,8 @@ pub enum Work {
     Operation(Operation),
     /// One request to a service.
     Request(Box<Request>),
+    /// SQL statements that change rows.
+    Write(Box<Write>),
 }
 
 /// What a call changes outside.
@@ -116,6 +121,7 @@ impl Tool {
         let title = table.string("title");
         let is_operation = table.value("operation").is_some();
         let is_request = !is_operation && table.value("request").is_some();
+        let is_write = !is_operation && !is_request && table.value("statements").is_some();
         let description = match is_operation {
             true => table.string("description"),
             false => table.required_string("description", "\"List the open invoices of ...\""),
@@ -128,6 +134,7 @@ impl Tool {
         let work = match (is_operation, is_request) {
             (true, _) => Work::Operation(Operation::read(&mut table)),
             (false, true) => Work::Request(Box::new(Request::read(&mut table))),
+            (false, false) if is_write => Work::Write(Box::new(Write::read(&mut table))),
             (false, false) => Work::Query(Box::new(Query::read(&mut table))),
         };
         let idempotency_name = format!("`idempotency` of {}", table.name());

@@ -15,6 +15,8 @@ use callgate_gateway::store::Place;
 use callgate_server::{Context, Effect, Idempotency, KeySource, Resolution, Tool, ToolError};
 use serde_json::Value;
 
+mod statements;
+
 /// Names the directory that the process serves.
 const VARIABLE: &str = "CALLGATE_TEST_SERVE";
 /// How long one answer may take.
@@ -103,9 +105,13 @@ impl Server {
     }
 
     fn send(&mut self, id: u64, key: &str, wait_ms: u64) {
+        self.send_to("note_add", id, &format!(r#"{{"key":"{key}","wait_ms":{wait_ms}}}"#));
+    }
+
+    fn send_to(&mut self, tool: &str, id: u64, arguments: &str) {
         let meta = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}"#;
         let line = format!(
-            r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"note_add","arguments":{{"key":"{key}","wait_ms":{wait_ms}}},{meta}}}}}"#
+            r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"{tool}","arguments":{arguments},{meta}}}}}"#
         );
         // It may have been killed.
         let _ = writeln!(self.input, "{line}").and_then(|()| self.input.flush());

@@ -21,3 +21,4 @@ mod seals;
 mod served;
 mod store;
 mod tenants;
+mod writes;

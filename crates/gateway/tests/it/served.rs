@@ -84,7 +84,8 @@ impl Files {
     pub(crate) async fn serve_with_store(&self) -> Served {
         let place = Place::of(&self.at("callgate.toml")).unwrap_or_else(|report| panic!("{report}"));
         // Waiting for the store is for threads that may wait.
-        tokio::task::spawn_blocking(move || place.migrate().map(drop)).await.unwrap().unwrap();
+        let made = move || place.migrate().and_then(|_| place.migrate_sources());
+        tokio::task::spawn_blocking(made).await.unwrap().unwrap();
         self.serve().await
     }
 

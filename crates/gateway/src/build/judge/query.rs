@@ -23,7 +23,7 @@ use crate::files::FileState;
 use crate::sql_tool::{Delivered, Format, Formulas, Plan, SqlTool};
 
 /// Parameters that are the caller's and never the model's.
-const BOUND: [&str; 2] = ["tenant", "principal"];
+pub(super) const BOUND: [&str; 2] = ["tenant", "principal"];
 /// Bytes of a result that is a link.
 const LINK_BYTES: usize = 64 << 10;
 /// Rows of a file where nothing is said.
@@ -362,7 +362,7 @@ fn key(
 }
 
 /// What a source said about a statement, at its place in the statement.
-fn report(error: &SourceError, sql: &Located<String>, findings: &mut Vec<Finding>) {
+pub(super) fn report(error: &SourceError, sql: &Located<String>, findings: &mut Vec<Finding>) {
     let SourceError::Statement(faults) = error else {
         findings.push(unreachable(error).at(sql.place().clone()));
         return;

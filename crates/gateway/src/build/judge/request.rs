@@ -180,7 +180,7 @@ fn check_method(tool: &Tool, table: &RequestTable, findings: &mut Vec<Finding>) 
 }
 
 /// An input that is to be shown and is none would be missing where a person decides.
-fn check_confirmed(tool: &Tool, input: &ObjectSchema, whole: bool, findings: &mut Vec<Finding>) {
+pub(super) fn check_confirmed(tool: &Tool, input: &ObjectSchema, whole: bool, findings: &mut Vec<Finding>) {
     let known: Vec<&str> = input.properties.iter().map(|property| property.name.as_str()).collect();
     for name in tool.confirm.iter().flat_map(|names| names.iter()) {
         if whole && input.property(name).is_none() {
