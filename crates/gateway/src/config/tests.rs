@@ -152,6 +152,8 @@ fn the_schema_of_the_file_names_exactly_the_keys_that_the_reader_takes() {
             definitions.iter().map(properties).flat_map(|keys| keys.keys()).map(String::as_str).collect();
         // The keys that make a tool another kind of tool are not among those of its own.
         if definitions.contains(&"Query") {
+            keys.extend(["operation", "request", "statements"]);
+        } else if definitions.contains(&"Write") {
             keys.extend(["operation", "request"]);
         } else if definitions.contains(&"Request") {
             keys.push("operation");
