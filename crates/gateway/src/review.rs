@@ -98,6 +98,10 @@ impl PolicyReview {
         let mut asked = PolicyCase::new(&principal, case.contract, case.arguments);
         (asked.approved, asked.at) = (case.approved, case.at);
         let mut explanation = self.policy.explain(asked)?;
+        if !explanation.visible {
+            // A tool that is not seen tells nothing of its scopes; those of all callers are asked for all the same.
+            explanation.missing_scopes.clear();
+        }
         for scope in self.required.iter().filter(|scope| !principal.has_scope(scope)) {
             if !explanation.missing_scopes.contains(scope) {
                 explanation.missing_scopes.push(scope.clone());

@@ -75,7 +75,13 @@ fn explain(arguments: &Explain) -> Result<(), Failure> {
 fn text(review: &PolicyReview, explanation: &Explanation) -> String {
     let mut text = String::new();
     // Writing into a string cannot fail.
-    let _ = writeln!(text, "decision: {}", decided(explanation));
+    if explanation.missing_scopes.is_empty() {
+        let _ = writeln!(text, "decision: {}", decided(explanation));
+    } else {
+        let scopes = explanation.missing_scopes.join(" ");
+        let _ = writeln!(text, "decision: needs_scope (the caller is challenged for the scopes {scopes})");
+        let _ = writeln!(text, "with them: {}", decided(explanation));
+    }
     let decision = &explanation.decision;
     if !decision.policies().is_empty() {
         let _ = writeln!(text, "decided by: {}", decision.policies().join(", "));
@@ -89,13 +95,6 @@ fn text(review: &PolicyReview, explanation: &Explanation) -> String {
     }
     for error in decision.errors() {
         let _ = writeln!(text, "because: {error}");
-    }
-    if !explanation.missing_scopes.is_empty() {
-        let scopes = explanation.missing_scopes.join(" ");
-        let _ = writeln!(
-            text,
-            "first of all: the tool needs the scopes {scopes}; the caller is challenged for them"
-        );
     }
     if !explanation.inexpressible.is_empty() {
         let names = explanation.inexpressible.join(", ");

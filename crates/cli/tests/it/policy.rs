@@ -77,6 +77,22 @@ fn scopes_are_compared_as_at_the_gate_with_what_they_imply() {
         let (code, shown) = outcome(scopes, expect);
         assert_eq!(code, Some(0), "{scopes}: {shown}");
     }
+    let explain = |principal: &[&str]| {
+        let tool = ["--tool", "orders_of_customer", "--args", r#"{"customer":"C-1","reason":"call"}"#];
+        let output = run(directory.path(), &[&["policy", "explain"], principal, &tool[..]].concat());
+        stdout(&output)
+    };
+    let shown = explain(&["--principal", "ben", "--tenant", "tenant-a", "--group", "support"]);
+    assert!(
+        shown.starts_with(
+            "decision: needs_scope (the caller is challenged for the scopes orders:read)\nwith them: permit"
+        ),
+        "{shown}"
+    );
+    // A tool that the caller does not see tells nothing of its scopes, at the gate and here.
+    let shown = explain(&["--principal", "nobody", "--tenant", "tenant-a"]);
+    assert!(shown.starts_with("decision: hidden"), "{shown}");
+    assert!(!shown.contains("orders:read"), "{shown}");
 }
 
 #[test]

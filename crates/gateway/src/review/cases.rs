@@ -144,9 +144,10 @@ impl Case {
 
     fn failure(&self, explanation: &Explanation) -> Option<String> {
         let decided = match &explanation.decision {
-            _ if !explanation.visible => Expected::Hidden,
-            // The gate compares scopes before it asks a policy about the call.
+            // The gate compares scopes before it asks a policy about the call, and those of all callers before it
+            // says that there is no such tool.
             _ if !explanation.missing_scopes.is_empty() => Expected::NeedsScope,
+            _ if !explanation.visible => Expected::Hidden,
             Decision::Permit { .. } => Expected::Permit,
             Decision::NeedsApproval { .. } => Expected::NeedsApproval,
             _ => Expected::Deny,
