@@ -20,6 +20,7 @@ mod sqlite;
 mod statement;
 
 use std::fmt;
+#[cfg(feature = "sqlite")]
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;

@@ -10,7 +10,11 @@ use super::{Statement, StoreError};
 pub(super) fn locked(dialect: Dialect, lock: i64) -> Vec<Statement> {
     match dialect {
         #[cfg(feature = "sqlite")]
-        Dialect::Sqlite => Vec::new(),
+        Dialect::Sqlite => {
+            // The one writer is the lock.
+            let _ = lock;
+            Vec::new()
+        }
         #[cfg(feature = "postgres")]
         Dialect::Postgres => vec![Statement::new("select pg_advisory_xact_lock($1)::text").bind(lock)],
     }

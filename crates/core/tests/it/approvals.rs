@@ -228,7 +228,7 @@ async fn an_answer_that_is_none_changes_nothing() {
     assert_eq!(code(&fixture.call(yes(&other)).await), "complete");
 }
 
-/// Requirements: issue "Approval", every single-field change between approval and call.
+/// Every change of a single field between the question and the answer.
 #[tokio::test]
 async fn any_change_after_the_question_voids_the_answer() {
     type Change = fn(&mut Fixture);
