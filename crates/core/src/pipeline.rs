@@ -94,7 +94,7 @@ impl Pipeline {
         let authorized = authorize(snapshot, &self.admission, validated, entry).await?;
         let approved = match approve(snapshot, keeping, &*self.ledger, authorized, call, entry).await? {
             Ruling::GoesOn(approved) => approved,
-            Ruling::Asked(asked) => return Ok(asked),
+            Ruling::Asked(asked) => return Ok(*asked),
         };
         let reserved = reserve(snapshot, &*self.ledger, approved, entry).await?;
         let executed = execute(keeping, reserved, call, entry).await;

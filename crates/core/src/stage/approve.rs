@@ -62,8 +62,8 @@ impl<'r> Approved<'r> {
 pub enum Ruling<'r> {
     /// The call goes on.
     GoesOn(Approved<'r>),
-    /// The caller is asked; this is the answer to the call.
-    Asked(Settled),
+    /// The caller is asked; this is the answer to the call. Boxed, because most calls go on.
+    Asked(Box<Settled>),
 }
 
 /// Uses up an approval, if one is needed, or asks for one.
@@ -102,7 +102,7 @@ pub async fn approve<'r>(
             }
             match answer(call)? {
                 Some(answer) => asking.answered(*ticket, answer, entry).await?,
-                None => return asking.ask(entry).await.map(Ruling::Asked),
+                None => return asking.ask(entry).await.map(|asked| Ruling::Asked(Box::new(asked))),
             }
         }
         Some(Carried::Approved(ticket, _)) => {
@@ -115,7 +115,9 @@ pub async fn approve<'r>(
         }
         // A state of a round that nobody had to approve opens no way around an approval.
         Some(Carried::Plain(_)) => return Err(invalid_state()),
-        None if asking.may_ask(needed, call) => return asking.ask(entry).await.map(Ruling::Asked),
+        None if asking.may_ask(needed, call) => {
+            return asking.ask(entry).await.map(|asked| Ruling::Asked(Box::new(asked)));
+        }
         None => asking.wait_for_people(needed, entry).await?,
     };
     Ok(Ruling::GoesOn(Approved { authorized, approval: Some(approval), replay_only: false }))

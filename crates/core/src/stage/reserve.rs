@@ -34,8 +34,8 @@ pub(in crate::stage) enum Place<'r> {
     NotNeeded,
     /// The row of this call.
     Owned(Owned<'r>),
-    /// What an earlier call of the same intention left.
-    Replayed(Replay),
+    /// What an earlier call of the same intention left. Boxed, because every later step moves it and few calls have it.
+    Replayed(Box<Replay>),
 }
 
 /// A row of this call. Dropped before the tool was started, it is given back; dropped before it was settled, it says
@@ -137,7 +137,7 @@ pub async fn reserve<'r>(
             }
             Reservation::Replayed(replay) => {
                 entry.replayed(&replay);
-                break Place::Replayed(replay);
+                break Place::Replayed(Box::new(replay));
             }
             Reservation::InFlight(_) if Instant::now() < claim.deadline => {
                 // Whoever waits too long is told so by the next look.
