@@ -25,7 +25,7 @@ pub struct Idempotency {
     pub key: KeySource,
     /// Whose calls share keys. Default: each principal has its own.
     pub scope: KeyScope,
-    /// How long a repeated call is recognised, counted from the first one. Default: 24 hours.
+    /// How long a repeated call is recognised, counted from when it is known that the effect happened. Default: 24 hours.
     pub retention: Duration,
 }
 
