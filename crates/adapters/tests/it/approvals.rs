@@ -12,27 +12,7 @@ use callgate_testkit::approvals::{one_of_many_gets_it, test_approvals};
 use tokio::runtime::Runtime;
 
 use crate::ledger::Place;
-use crate::store::Kind;
-
-macro_rules! both {
-    ($($(#[$meta:meta])* fn $name:ident($kind:ident: Kind) $body:block)*) => {$(
-        mod $name {
-            use super::*;
-
-            fn test($kind: Kind) $body
-
-            #[test]
-            fn on_sqlite() {
-                test(Kind::Sqlite);
-            }
-
-            #[test]
-            fn on_postgres() {
-                test(Kind::Postgres);
-            }
-        }
-    )*};
-}
+use crate::store::{Kind, both};
 
 const BOUNDS: ApprovalBounds = ApprovalBounds { of_owner: 7, total: 100 };
 

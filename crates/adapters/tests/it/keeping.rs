@@ -14,27 +14,7 @@ use callgate_testkit::stores::{
 use tokio::runtime::Runtime;
 
 use crate::ledger::Place;
-use crate::store::Kind;
-
-macro_rules! both {
-    ($($(#[$meta:meta])* fn $name:ident($kind:ident: Kind) $body:block)*) => {$(
-        mod $name {
-            use super::*;
-
-            fn test($kind: Kind) $body
-
-            #[test]
-            fn on_sqlite() {
-                test(Kind::Sqlite);
-            }
-
-            #[test]
-            fn on_postgres() {
-                test(Kind::Postgres);
-            }
-        }
-    )*};
-}
+use crate::store::{Kind, both};
 
 /// The same for each piece of work.
 struct Always(Crash);

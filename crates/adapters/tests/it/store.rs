@@ -139,3 +139,25 @@ pub(crate) fn number(text: &str) -> Bind {
 pub(crate) fn column(name: &str, class: Class, form: Form) -> Column {
     Column { name: name.to_owned(), class, form, null: NullForm::Omitted }
 }
+
+/// Writes each test once and runs it on both kinds of store.
+macro_rules! both {
+    ($($(#[$meta:meta])* fn $name:ident($kind:ident: Kind) $body:block)*) => {$(
+        mod $name {
+            use super::*;
+
+            fn test($kind: Kind) $body
+
+            #[test]
+            fn on_sqlite() {
+                test(Kind::Sqlite);
+            }
+
+            #[test]
+            fn on_postgres() {
+                test(Kind::Postgres);
+            }
+        }
+    )*};
+}
+pub(crate) use both;

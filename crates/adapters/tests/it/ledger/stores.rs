@@ -3,7 +3,7 @@
 use callgate_adapters::store::Part;
 
 use super::*;
-use crate::store::{Kind, postgres_url};
+use crate::store::{Kind, both, postgres_url};
 
 /// A store of its own for one test.
 pub(crate) struct Place {
@@ -136,26 +136,6 @@ impl World for InStore {
             assert!(begun.elapsed() < Duration::from_secs(20), "the row stays in flight");
         }
     }
-}
-
-macro_rules! both {
-    ($($(#[$meta:meta])* fn $name:ident($kind:ident: Kind) $body:block)*) => {$(
-        mod $name {
-            use super::*;
-
-            fn test($kind: Kind) $body
-
-            #[test]
-            fn on_sqlite() {
-                test(Kind::Sqlite);
-            }
-
-            #[test]
-            fn on_postgres() {
-                test(Kind::Postgres);
-            }
-        }
-    )*};
 }
 
 pub(crate) fn row_of(of: u8, number: u64) -> Row {
